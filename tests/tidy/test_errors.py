@@ -22,6 +22,7 @@ BROAD_EXCEPTS: dict[str, tuple[int, str]] = {
     "engine/virtual.py": (1, "instants that share a transaction are done again one by one"),
     "gateway/app.py": (5, "every request is answered, and the log knows of the defect"),
     "gateway/chain.py": (1, "a result that cannot be written is answered as a defect"),
+    "gateway/downloads.py": (1, "a client gets an answer, or sees that it is cut off, and the log knows why"),
     "gateway/streaming.py": (3, "every stream ends with an answer or an event, and the log knows of the defect"),
     "gateway/http/connection.py": (1, "a connection gets an answer, whatever its handler raised"),
     "handler/batch.py": (3, "a record that fails does not fail the batch"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
+from redrive.delivery.upkeep.bodies import GRACE_MS, BodySweep
 from redrive.delivery.upkeep.metrics import KEPT_MS as METRICS_KEPT_MS
 from redrive.delivery.upkeep.metrics import MetricSweep
 from redrive.delivery.upkeep.worker import RUNS_KEPT_MS, Ageing, RunSweep, TokenSweep
@@ -44,5 +45,9 @@ AGEING: tuple[Ageing, ...] = (
     Ageing("replays", f"{REPLAYS_KEPT_MS // DAY_MS} days after their end", _ARCHIVES),
     Ageing("records of DynamoDB streams", f"{STREAM_RETENTION_MS // HOUR_MS} hours", _STREAMS),
     Ageing("disabled DynamoDB streams", f"{STREAM_RETENTION_MS // HOUR_MS} hours after their end", _STREAMS),
+    Ageing(
+        "large bodies of objects that nobody has, and what uploads have left",
+        f"{GRACE_MS // MINUTE_MS} minutes after they were last used", BodySweep(),
+    ),
     Ageing("the log of a table with point-in-time recovery", "the period of its recovery", _STREAMS),
 )  # fmt: skip

@@ -12,6 +12,7 @@ coroutine. Each exception on the way is answered, with a request id that the log
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import errno
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,7 @@ from typing import cast
 from redrive.core.clock import Clock, Instant
 from redrive.core.documents import Document
 from redrive.core.entropy import Entropy, new_uuid
+from redrive.core.errors import ServiceError
 from redrive.core.log import Log
 from redrive.delivery.operation import Beforehand, EventStream, Outside, StreamedOutside, Wait
 from redrive.delivery.outside.invocation import InvocationResult
@@ -28,15 +30,20 @@ from redrive.delivery.web import StreamedWeb
 from redrive.engine.engine import Engine
 from redrive.gateway.admin import ASSETS_PATH, Admin, is_health
 from redrive.gateway.chain import Exchange, Gateway
+from redrive.gateway.downloads import Downloads
 from redrive.gateway.function_urls import UrlExchange, UrlTarget, may_be_url, url_target
 from redrive.gateway.guard import Guard, Preflight, Refused
-from redrive.gateway.http.ports import Body, Reply
+from redrive.gateway.http.ports import Body, Reply, Upload
+from redrive.gateway.object_bodies import is_object_body, plan_of
 from redrive.gateway.refusals import OWN_PATH, own_refusal, refusal
 from redrive.gateway.storage import Commits
 from redrive.gateway.streaming import Streamer, topics_of
+from redrive.gateway.uploads import Plan, Uploads
 from redrive.gateway.waiters import Waiters
 from redrive.store.api import EVERYTHING, Step, Transaction
+from redrive.store.bodies import Bodies
 from redrive.wire.message import HttpRequest, HttpResponse
+from redrive.wire.strangers import errors_for
 
 Parked = asyncio.Future[None]
 
@@ -70,9 +77,9 @@ class App:
 
     def __init__(
         self, gateway: Gateway, engine: Engine, group: Commits, admin: Admin, clock: Clock,
-        *, guard: Guard, entropy: Entropy, log: Log,
+        *, bodies: Bodies, guard: Guard, entropy: Entropy, log: Log,
     ) -> None:  # fmt: skip
-        """`entropy` makes the ids of requests that fail before they have one."""
+        """`entropy` makes the ids of requests that fail before they have one, and of bodies that are received."""
         self._gateway = gateway
         self._engine = engine
         self._group = group
@@ -84,6 +91,10 @@ class App:
         self._waiters = Waiters()
         self._threads = ThreadPoolExecutor(SYNCHRONOUS_INVOCATIONS_MAX, thread_name_prefix="redrive-invoke")
         self._streamer = Streamer(gateway, engine.invoker, clock, submit=self._submit, threads=self._threads)
+        self._uploads = Uploads(
+            bodies, judge=self._judge_upload, refuse=self._refuse, clock=clock, entropy=entropy.fork("bodies"), log=log
+        )
+        self._downloads = Downloads(bodies, log)
         self._large = ThreadPoolExecutor(LARGE_BODIES_AT_ONCE_MAX, thread_name_prefix="redrive-decode")
         self._admin_threads = ThreadPoolExecutor(ADMIN_AT_ONCE_MAX, thread_name_prefix="redrive-admin")
         self._admin_count = 0
@@ -107,6 +118,22 @@ class App:
         """Shut down the threads without waiting for their work."""
         for threads in (self._threads, self._large, self._admin_threads):
             threads.shutdown(wait=False, cancel_futures=True)
+        self._uploads.close()
+        self._downloads.close()
+
+    def open_upload(self, head: HttpRequest, changed: Callable[[], None]) -> Upload | HttpResponse | None:
+        """See OpenUpload in gateway/http/ports.py."""
+        return self._uploads.open(head, changed)
+
+    def _judge_upload(self, head: HttpRequest) -> Plan | HttpResponse | None:
+        """How to receive a large body, or one of unknown length: what may not come at all is not written first."""
+        if not is_object_body(head):
+            return None
+        verdict = self._guard.judge(head)
+        return self._refused(head, verdict) if isinstance(verdict, Refused) else plan_of(head)
+
+    def _refuse(self, request: HttpRequest, error: ServiceError) -> HttpResponse:
+        return errors_for(request).encode_error(error, new_uuid(self._entropy))
 
     def handle(self, request: HttpRequest, reply: Reply) -> None:
         """Begin to answer a request."""
@@ -179,7 +206,12 @@ class App:
     def _answered(self, exchange: Exchange | UrlExchange, reply: Reply, answer: object) -> None:
         """Take the answer of the operation's step, which is committed to disk now. Most answers are documents."""
         if type(answer) is dict:
-            reply.send(self._gateway.answer(exchange, answer))
+            response = self._gateway.answer(exchange, answer)
+            if response.content is None:
+                reply.send(response)
+            else:
+                failed = partial(self._gateway.answer, exchange)
+                self._spawn(self._downloads.send(response, response.content, reply, failed))
         elif isinstance(answer, Wait):
             self._spawn(self._await(exchange, reply, answer, self._waiters.park(answer.topics)))
         elif isinstance(answer, Outside | Beforehand):
@@ -338,8 +370,9 @@ class _SharedReply:
 
     def send(self, response: HttpResponse) -> None:
         """See Reply."""
-        self._reply.send(HttpResponse(response.status, response.headers + self._headers, response.body))
+        self._reply.send(dataclasses.replace(response, headers=response.headers + self._headers))
 
-    def begin(self, head: HttpResponse) -> Body:
+    def begin(self, head: HttpResponse, *, length: int | None = None) -> Body:
         """See Reply."""
-        return self._reply.begin(HttpResponse(head.status, head.headers + self._headers, head.body))
+        shared = HttpResponse(head.status, head.headers + self._headers, head.body)
+        return self._reply.begin(shared, length=length)

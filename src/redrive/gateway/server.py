@@ -53,6 +53,7 @@ from redrive.invoke.runtime.runtimes import Runtimes
 from redrive.store.files.checkpoints import Checkpoints
 from redrive.store.files.directory import DataDirectory, take_directory
 from redrive.store.files.life import write_seen
+from redrive.store.files.settling import settle
 from redrive.store.place import Place
 from redrive.store.postgres.url import StoreUrl
 from redrive.store.sqlite import SqliteStore
@@ -225,7 +226,7 @@ class Server:
         )  # fmt: skip
         app = App(
             gateway, engine, group, admin, self._clock,
-            guard=self._guard, entropy=self._entropy.fork("app"), log=self._log,
+            bodies=self._storage.bodies(group.run), guard=self._guard, entropy=self._entropy.fork("app"), log=self._log,
         )  # fmt: skip
         self._store.on_commit(app.wake_from(loop))
         wake_driver = Paced(driver.wake, pause_s=ROUND_PAUSE_S)
@@ -267,16 +268,18 @@ class Server:
         if self._data is None or not isinstance(self._storage, OwnStorage):
             return None
 
+        files = self._storage.store.files
         checkpoints = Checkpoints(
-            self._storage.store, self._data.store, self._log, write_seen=lambda: self.note_time(group.run)
-        )
+            self._storage.store, self._data.store, self._log, write_seen=lambda: self.note_time(group.run),
+            settle=lambda: None if files is None else settle(files, group.run),
+        )  # fmt: skip
         checkpoints.start()
         return checkpoints
 
     async def _http(self, app: App, driver: Driver, started: Callable[[], None]) -> None:
         """Answer requests until `serve` is stopped."""
         loop = asyncio.get_running_loop()
-        http = HttpServer(app.handle, SystemClock(), limits_of_process())
+        http = HttpServer(app.handle, SystemClock(), limits_of_process(), open_upload=app.open_upload)
         await http.start(self._socket)
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):

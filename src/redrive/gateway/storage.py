@@ -15,6 +15,7 @@ from redrive.core.entropy import Entropy, new_uuid
 from redrive.core.knobs import PRODUCTION
 from redrive.engine.rounds import IDLE_MS_MAX
 from redrive.store.api import Services, Step
+from redrive.store.bodies import Bodies, DiskBodies, RowBodies, Runner
 from redrive.store.group import Answer, GroupCommit, Post
 from redrive.store.sqlite import SqliteStore
 
@@ -86,6 +87,10 @@ class Storage(Protocol):
         """Begin to run steps on the running loop. `describe` is what the server says of itself to others."""
         ...
 
+    def bodies(self, run: Runner) -> Bodies:
+        """Where large bodies go. `run` is that of what `begin` has returned."""
+        ...
+
     def nodes(self) -> Sequence[Document]:
         """What the servers on this store say of themselves, this one among them. Any thread may call it."""
         ...
@@ -112,6 +117,10 @@ class OwnStorage:
         self._describe = describe
         self._started = format_instant(self.clock.now())
         return self._group
+
+    def bodies(self, run: Runner) -> Bodies:
+        """See Storage."""
+        return bodies_of(self.store, run)
 
     def nodes(self) -> Sequence[Document]:
         """See Storage."""
@@ -161,6 +170,10 @@ class SharedStorage:
         self._commits = LaneCommits(self._store.lane, told, steps_max=PRODUCTION.steps_per_commit)
         return self._commits
 
+    def bodies(self, run: Runner) -> Bodies:
+        """See Storage."""
+        return RowBodies(run)
+
     def nodes(self) -> Sequence[Document]:
         """See Storage."""
         now = self._time.now()
@@ -174,6 +187,12 @@ class SharedStorage:
         await self._commits.close()
         self._presence.close()
         await asyncio.sleep(0)
+
+
+def bodies_of(store: SqliteStore, run: Runner) -> Bodies:
+    """The large bodies of a store on this machine. `run` runs steps in the store."""
+    rows = RowBodies(run)
+    return rows if store.files is None else DiskBodies(store.files, rows)
 
 
 def _facts() -> Document:

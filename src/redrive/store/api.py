@@ -27,7 +27,7 @@ from redrive.store.database import Database
 from redrive.store.tables.archives import ArchiveTable
 from redrive.store.tables.attempts import AttemptTable
 from redrive.store.tables.blobs import BlobTable
-from redrive.store.tables.bodies import BodyTable
+from redrive.store.tables.bodies import BodyTable, Files
 from redrive.store.tables.dedup import DedupTable
 from redrive.store.tables.deliveries import DeliveryTable
 from redrive.store.tables.facts import FactTable
@@ -205,8 +205,10 @@ class Tables:
         "messages", "meters", "objects", "resources", "runs", "streams", "timers", "tokens", "uploads",
     )  # fmt: skip
 
-    def __init__(self, database: Database, *, resources_max: int = PRODUCTION.cached_resources) -> None:
-        """`resources_max`: how many decoded documents of resources are cached."""
+    def __init__(
+        self, database: Database, *, resources_max: int = PRODUCTION.cached_resources, files: Files | None = None
+    ) -> None:  # fmt: skip
+        """`resources_max`: how many decoded documents of resources are cached. `files`: where large bodies go."""
         self.database = database
         self.resources = ResourceTable(database, ResourceCache(resources_max))
         self.timers = TimerTable(database)
@@ -219,7 +221,7 @@ class Tables:
         self.runs = RunTable(database)
         self.items = ItemTable(database)
         self.blobs = BlobTable(database)
-        self.bodies = BodyTable(database)
+        self.bodies = BodyTable(database, files)
         self.log_events = LogEventTable(database)
         self.facts = FactTable(database)
         self.archives = ArchiveTable(database)
@@ -247,6 +249,7 @@ class Tables:
         self.objects.forget()
         self.attempts.forget()
         self.runs.forget()
+        self.bodies.forget()
 
 
 class StartAnew(BaseException):

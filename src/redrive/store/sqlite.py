@@ -22,6 +22,8 @@ from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.store.api import NO_PARAMS, Services, StartAnew, Step, Tables, Transaction, answer_of
 from redrive.store.connection import SqliteDatabase, StoreDamaged, StoreFull, unusable
 from redrive.store.database import Row
+from redrive.store.files.bodies import BodyFiles, bodies_beside
+from redrive.store.files.life import UNKNOWN_BOOT, this_boot
 from redrive.store.files.opening import SharedMemory, close_file, open_file, open_memory
 from redrive.store.tables.facts import SECRET
 from redrive.store.tables.metrics import Accumulator, MetricTable
@@ -131,7 +133,11 @@ class SqliteStore:
         self._services: Services | None = None
         self._accumulator = Accumulator()
         self._database = SqliteDatabase(opened.connection)
-        self._tables = Tables(self._database, resources_max=knobs.cached_resources)
+        self.files = BodyFiles(bodies_beside(path), syncs=synchronous == "FULL") if isinstance(path, Path) else None
+        self._tables = Tables(self._database, resources_max=knobs.cached_resources, files=self.files)
+        if self.files is not None:
+            is_other_boot = opened.life.opened not in ("", this_boot()) or opened.life.opened == UNKNOWN_BOOT
+            self.files.recover(self._tables.bodies.known, is_whole=is_other_boot)
         # Without `close`, the finalizer closes the store properly. Otherwise SQLite would close it without our mark.
         self._close = weakref.finalize(self, _close, opened.connection, path, os.getpid())
         self._secret = self._ensure_secret()
@@ -302,6 +308,8 @@ class SqliteStore:
             for (table,) in tables:
                 self._database.run(f"DELETE FROM {table}", NO_PARAMS)  # noqa: S608 - the schema's own names
             self._database.run("COMMIT", NO_PARAMS)
+            if self.files is not None:
+                self.files.clear()
 
     def save(self) -> Snapshot:
         """The stored data, for `load`. Without counted metrics that are not in a table yet."""

@@ -37,6 +37,7 @@ from redrive.services.kms import making
 from redrive.services.kms.model.secrets import PrivateKey, new_private_key
 from redrive.services.kms.model.specs import KeySpec
 from redrive.store.api import Step
+from redrive.store.bodies import RowBodies
 from redrive.store.group import GroupCommit
 from redrive.testing.world import World
 from redrive.wire.message import HttpRequest, HttpResponse
@@ -62,7 +63,7 @@ class Kept:
     def send(self, response: HttpResponse) -> None:
         self.answer.set_result(response)
 
-    def begin(self, head: HttpResponse) -> Body:
+    def begin(self, head: HttpResponse, *, length: int | None = None) -> Body:
         raise AssertionError(f"this answer is whole, and does not begin with {head}")
 
 
@@ -126,6 +127,7 @@ class House:
         )  # fmt: skip
         self.app = App(
             gateway, world.engine, self.group, admin, world.clock,
+            bodies=RowBodies(self.group.run),
             guard=Guard(address="127.0.0.1", origins=["http://app.test"]), entropy=SeededEntropy(2), log=self.log,
         )  # fmt: skip
 

@@ -8,19 +8,22 @@ from typing import Protocol, cast
 
 import httptools
 
+from redrive.delivery.bodies import SMALL_BYTES
 from redrive.gateway.http.limits import (
     BODY_BYTES_MAX,
     FIELDS_MAX,
     HEAD_BYTES_MAX,
     REQUESTS_AHEAD_MAX,
     SLICE_BYTES,
+    UPLOAD_SLICE_BYTES,
     HttpLimits,
 )
 from redrive.gateway.http.patience import Loss, Patience, Seen, Stage
-from redrive.gateway.http.ports import Handler
+from redrive.gateway.http.ports import Handler, OpenUpload, Upload
 from redrive.gateway.http.streaming import StreamedBody
 from redrive.gateway.http.text import (
     CONTINUE,
+    LENGTH,
     head_of,
     header_name,
     may_have_body,
@@ -42,6 +45,7 @@ class Serving(Protocol):
     """What a connection knows of the server: the handler of requests, and the totals that all connections share."""
 
     handler: Handler
+    open_upload: OpenUpload
     limits: HttpLimits
     held_bytes: int
     unsent_bytes: int
@@ -59,6 +63,10 @@ class Serving(Protocol):
         ...
 
 
+_Item = tuple[HttpRequest | Upload, bool] | HttpResponse | int
+"""A request, or one that its upload will give, and whether the connection goes on after it. Else the last answer."""
+
+
 class Connection(asyncio.Protocol):
     """One client: parses its bytes, and answers in order."""
 
@@ -70,7 +78,7 @@ class Connection(asyncio.Protocol):
         self._closed: asyncio.Future[None] = self._loop.create_future()
 
         # The request that is being received. `_upgrade_head` is set if another parser has to read what follows its
-        # head.
+        # head. `_is_held`: nothing is read, because its upload is full.
         self._stage = _BETWEEN
         self._url = b""
         self._headers: dict[str, str] = {}
@@ -78,15 +86,18 @@ class Connection(asyncio.Protocol):
         self._size = 0
         self._fields_again = 0
         self._upgrade_head = b""
-        self._refusal: int | None = None
+        self._refusal: int | HttpResponse | None = None
         self._unread = b""
+        self._upload: Upload | None = None
+        self._is_held = False
 
         # The request that is being answered, and those behind it. `_is_last`: nothing is read after the latest request.
         self._is_under_way = False
         self._streamed: StreamedBody | None = None
         self._is_head = False
         self._keeps_alive = True
-        self._waiting: deque[tuple[HttpRequest, bool] | int] = deque()
+        self._answering: Upload | None = None
+        self._waiting: deque[_Item] = deque()
         self._is_last = False
         self._is_writable = True
 
@@ -108,6 +119,9 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._server.forget(self)
+        for item in self._waiting:
+            if isinstance(item, tuple) and not isinstance(item[0], HttpRequest):
+                item[0].lose()
         self._waiting.clear()
         self._unread = b""
         self._drop_body()
@@ -121,7 +135,7 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._is_last:
             return
-        if self._unread or len(data) > SLICE_BYTES:
+        if self._unread or len(data) > SLICE_BYTES or self._is_held:
             self._unread += data
             self._read_on()
         else:
@@ -163,10 +177,14 @@ class Connection(asyncio.Protocol):
             self._refusal = 400
         if len(headers) > FIELDS_MAX:
             self._refusal = 431
-        if "content-length" in headers and int(headers["content-length"]) > BODY_BYTES_MAX:
-            self._refusal = 413
+        length = int(headers["content-length"]) if "content-length" in headers else 0
         if "transfer-encoding" in headers:
             self._check_encoding(headers["transfer-encoding"])
+            length = max(length, SMALL_BYTES + 1)
+        if length > SMALL_BYTES and self._refusal is None:
+            self._open_upload()
+            if self._upload is None and length > BODY_BYTES_MAX and self._refusal is None:
+                self._refusal = 413
         if "upgrade" in headers and self._parser.should_upgrade():
             self._upgrade_head = head_without_upgrade(self._parser, headers)
         if "expect" in headers and self._refusal is None:
@@ -176,7 +194,9 @@ class Connection(asyncio.Protocol):
 
     def on_body(self, piece: bytes) -> None:
         self._size += len(piece)
-        if self._size > BODY_BYTES_MAX:
+        if self._upload is not None:
+            self._upload.feed(piece)
+        elif self._size > BODY_BYTES_MAX:
             self._refusal = 413
         elif not self._body:
             self._body = piece
@@ -196,6 +216,9 @@ class Connection(asyncio.Protocol):
         if keeps_alive and "connection" in self._headers:
             # An HTTP/1.0 client needs `Connection: keep-alive` in the answer, which is never sent.
             keeps_alive = self._parser.get_http_version() != "1.0"
+        if self._upload is not None:
+            self._end_upload(self._upload, keeps_alive)
+            return
         request = self._request()
         if request is None:
             return
@@ -211,13 +234,16 @@ class Connection(asyncio.Protocol):
         """Parse the received bytes, slice by slice, while more requests may wait; then resume reading."""
         unread, self._unread = memoryview(self._unread), b""
         at = 0
-        while at < len(unread) and not self._is_last and len(self._waiting) < REQUESTS_AHEAD_MAX:
-            self._feed(unread[at : at + SLICE_BYTES])
-            at += SLICE_BYTES
+        while at < len(unread) and not self._is_last and len(self._waiting) < REQUESTS_AHEAD_MAX and not self._is_held:
+            size = SLICE_BYTES if self._upload is None else UPLOAD_SLICE_BYTES
+            self._feed(unread[at : at + size])
+            at += size
         if self._is_last or self._transport.is_closing():
             return
         self._unread = bytes(unread[at:])
-        if not self._unread and len(self._waiting) < REQUESTS_AHEAD_MAX and not self._transport.is_reading():
+        if self._is_held:
+            self._transport.pause_reading()
+        elif not self._unread and len(self._waiting) < REQUESTS_AHEAD_MAX and not self._transport.is_reading():
             self._transport.resume_reading()
 
     def _feed(self, data: bytes | memoryview) -> None:
@@ -231,6 +257,9 @@ class Connection(asyncio.Protocol):
             self._refuse_rest()
         if self._stage is not _BETWEEN:
             self._count_unfinished(len(data), is_productive=self._size != size_before)
+            if self._upload is not None and self._upload.is_full and not self._is_held:
+                self._is_held = True
+                self._transport.pause_reading()
         if self._refusal is not None and not self._is_last:
             self._drop_body()
             self._enqueue(self._refusal, is_last=True)
@@ -285,6 +314,8 @@ class Connection(asyncio.Protocol):
         self._unproductive = 0 if is_productive else self._unproductive + received
         if self._unproductive > HEAD_BYTES_MAX:
             self._refusal = 431
+        if self._upload is not None:
+            return
         self._server.held_bytes += self._size - self._held_body
         self._held_body = self._size
         if self._server.held_bytes > self._server.limits.held_bytes and self._refusal is None:
@@ -294,6 +325,33 @@ class Connection(asyncio.Protocol):
         self._body = b""
         self._server.held_bytes -= self._held_body
         self._held_body = 0
+        if self._upload is not None:
+            self._upload.lose()
+            self._upload = None
+
+    def _open_upload(self) -> None:
+        """Ask whether the body of this request is one that is not collected in memory."""
+        head = self._request()
+        if head is None:
+            return
+        opened = self._server.open_upload(head, self._upload_changed)
+        if isinstance(opened, HttpResponse):
+            self._refusal = opened
+        else:
+            self._upload = opened
+
+    def _end_upload(self, upload: Upload, keeps_alive: bool) -> None:
+        """Let the request wait until its upload has an outcome."""
+        self._upload = None
+        upload.end()
+        self._enqueue((upload, keeps_alive), is_last=not keeps_alive)
+
+    def _upload_changed(self) -> None:
+        """Go on reading, if the upload has room; and begin its request, if it has become one."""
+        if self._is_held and (self._upload is None or not self._upload.is_full):
+            self._is_held = False
+            self._read_on()
+        self._next()
 
     def _request(self) -> HttpRequest | None:
         """The received request; None if its target is not one of ours: such a request is refused."""
@@ -324,13 +382,14 @@ class Connection(asyncio.Protocol):
         """Close a connection whose client was silent for too long."""
         if not self._is_writable:
             self._count_unsent(self._transport.get_write_buffer_size())
-        is_busy = self._is_under_way or bool(self._waiting) or self._is_last
+        is_busy = self._is_under_way or bool(self._waiting) or self._is_last or self._is_held
         match self._patience.tick(Seen(self._stage, self._headers, self._size, is_busy, self._unsent)):
             case Loss.CLOSED:
                 self.abort()
             case Loss.TIMED_OUT:
+                answer = 408 if self._upload is None else self._upload.timed_out()
                 self._drop_body()
-                self._enqueue(408, is_last=True)
+                self._enqueue(answer, is_last=True)
             case Loss.NONE:
                 pass
 
@@ -350,6 +409,9 @@ class Connection(asyncio.Protocol):
     def send(self, response: HttpResponse) -> None:
         assert self._is_under_way, "a request is answered once"
         self._is_under_way = False
+        if self._answering is not None:
+            self._answering.answered(response.status)
+            self._answering = None
         if self._transport.is_closing():
             return
         self._write(response)
@@ -358,17 +420,19 @@ class Connection(asyncio.Protocol):
         elif self._waiting:
             self._loop.call_soon(self._next)
 
-    def begin(self, head: HttpResponse) -> StreamedBody:
+    def begin(self, head: HttpResponse, *, length: int | None = None) -> StreamedBody:
         assert self._is_under_way, "a request is answered once"
         assert self._streamed is None, "an answer begins once"
         is_bare = self._is_head or not may_have_body(head.status)
-        is_chunked = self._parser.get_http_version() != "1.0" and may_have_body(head.status)
-        if not is_chunked and not is_bare:
+        is_chunked = length is None and self._parser.get_http_version() != "1.0" and may_have_body(head.status)
+        if not is_chunked and not is_bare and length is None:
             self._keeps_alive = False  # The end of the connection is the end of the body.
         body = StreamedBody(self._transport, self._end_streamed, is_chunked=is_chunked, is_head=is_bare)
         self._streamed = body
         if not self._transport.is_closing():
             framing = "Transfer-Encoding: chunked\r\n" if is_chunked else ""
+            if length is not None:
+                framing = f"{LENGTH}: {length}\r\n"
             date = self._server.date_line()
             self._transport.write(head_of(head, date, keeps_alive=self._keeps_alive, framing=framing))
             body.write(head.body)
@@ -412,8 +476,8 @@ class Connection(asyncio.Protocol):
             elif self._is_under_way:
                 self.send(refusal_of(500))
 
-    def _enqueue(self, item: tuple[HttpRequest, bool] | int, *, is_last: bool) -> None:
-        if not isinstance(item, int):
+    def _enqueue(self, item: _Item, *, is_last: bool) -> None:
+        if isinstance(item, tuple) and isinstance(item[0], HttpRequest):
             size = len(item[0].body)
             if self._server.held_bytes + size > self._server.limits.held_bytes:
                 item, is_last = 503, True
@@ -430,24 +494,41 @@ class Connection(asyncio.Protocol):
         """Begin the next waiting request, unless one is under way, or the client does not read its answers."""
         if self._is_under_way or not self._waiting or not self._is_writable:
             return
-        item = self._waiting.popleft()
+        item = self._waiting[0]
+        request = item[0] if isinstance(item, tuple) else None
+        if request is not None and not isinstance(request, HttpRequest) and request.outcome is None:
+            return
+        self._waiting.popleft()
         if not self._transport.is_reading():
             self._loop.call_soon(self._read_on)
-        if isinstance(item, int):
+        if not isinstance(item, tuple):
             self._refuse(item)
-        else:
-            request, keeps_alive = item
+            return
+        keeps_alive = item[1] and not (self._is_last and not self._waiting)
+        if isinstance(request, HttpRequest):
             self._held_waiting -= len(request.body)
             self._server.held_bytes -= len(request.body)
-            self._begin(request, keeps_alive and not (self._is_last and not self._waiting))
+            self._begin(request, keeps_alive)
+        elif request is not None:
+            self._begin_uploaded(request, keeps_alive)
 
-    def _refuse(self, status: int) -> None:
+    def _begin_uploaded(self, upload: Upload, keeps_alive: bool) -> None:
+        """Handle a request whose body is received, or answer one that is refused after all of it has come."""
+        outcome = upload.outcome
+        if isinstance(outcome, HttpRequest):
+            self._answering = upload
+            self._begin(outcome, keeps_alive)
+        elif outcome is not None:
+            self._is_under_way, self._is_head, self._keeps_alive = True, False, keeps_alive
+            self.send(outcome)
+
+    def _refuse(self, refusal: HttpResponse | int) -> None:
         """Answer a request that could not be read, and close.
 
         Not at once: closing a connection while the client sends would discard the answer before the client reads it.
         """
         self._keeps_alive = self._is_head = False
-        self._write(refusal_of(status))
+        self._write(refusal_of(refusal) if isinstance(refusal, int) else refusal)
         self._loop.call_later(LINGER_S, self._transport.close)
 
     def _write(self, response: HttpResponse) -> None:

@@ -24,6 +24,9 @@ REQUESTS_AHEAD_MAX = 16
 SLICE_BYTES = 16 * 1024
 """How many bytes are parsed at once, which bounds how many requests are parsed beyond those that may wait."""
 
+UPLOAD_SLICE_BYTES = 256 * 1024
+"""The same within a body that is not collected: it is one request, however much of it is parsed at once."""
+
 DESCRIPTORS_KEPT = 256
 """How many file descriptors connections leave free for the store, the models and the functions' processes."""
 

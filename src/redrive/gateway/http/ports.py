@@ -23,6 +23,11 @@ class Body(Protocol):
         ...
 
     @property
+    def is_bare(self) -> bool:
+        """Whether the answer has no body, whatever is written: the answer to HEAD."""
+        ...
+
+    @property
     def is_stopping(self) -> bool:
         """Whether the server wants to end."""
         ...
@@ -44,6 +49,51 @@ class Body(Protocol):
         ...
 
 
+class Upload(Protocol):
+    """The body of a request that is not collected in memory. Used on the event loop's thread."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more should be read from the connection, until `changed` is called."""
+        ...
+
+    @property
+    def outcome(self) -> HttpRequest | HttpResponse | None:
+        """After `end`: the request to handle, or the answer to one that is refused. None before that is known."""
+        ...
+
+    def feed(self, piece: bytes) -> None:
+        """Take the next piece of the body."""
+        ...
+
+    def end(self) -> None:
+        """Say that the body is complete."""
+        ...
+
+    def lose(self) -> None:
+        """Say that the rest will not come, or that the request will not be handled."""
+        ...
+
+    def timed_out(self) -> HttpResponse:
+        """Lose the upload, and return the answer to a client that was waited for too long."""
+        ...
+
+    def answered(self, status: int) -> None:
+        """Say that the request was handled, and how it was answered."""
+        ...
+
+
+OpenUpload = Callable[[HttpRequest, Callable[[], None]], "Upload | HttpResponse | None"]
+"""Judges the head of a request with a large body, or one of unknown length: an upload, a refusal, or None: as usual.
+
+The function is called when the upload is not full any more, and when it has an outcome.
+"""
+
+
+def no_uploads(head: HttpRequest, changed: Callable[[], None]) -> None:
+    """Every body is collected in memory."""
+
+
 class Reply(Protocol):
     """Where the answer to one request goes."""
 
@@ -56,8 +106,11 @@ class Reply(Protocol):
         """Answer, once, on the event loop's thread. It is no error if the caller has gone."""
         ...
 
-    def begin(self, head: HttpResponse) -> Body:
-        """Begin an answer whose body comes in pieces, in place of `send`; the first piece is the body of `head`."""
+    def begin(self, head: HttpResponse, *, length: int | None = None) -> Body:
+        """Begin an answer whose body comes in pieces, in place of `send`; the first piece is the body of `head`.
+
+        With `length`, the body has so many bytes: a client sees it in the head. Without, the body comes in chunks.
+        """
         ...
 
 

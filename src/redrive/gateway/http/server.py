@@ -16,7 +16,7 @@ from email.utils import formatdate
 from redrive.core.clock import Clock
 from redrive.gateway.http.connection import Connection
 from redrive.gateway.http.limits import HttpLimits
-from redrive.gateway.http.ports import Handler
+from redrive.gateway.http.ports import Handler, OpenUpload, no_uploads
 
 CONNECTIONS_WAITING_MAX = 1024
 """How many clients may wait for their connection to be accepted."""
@@ -25,9 +25,15 @@ CONNECTIONS_WAITING_MAX = 1024
 class HttpServer:
     """Serves the connections of one listening socket."""
 
-    def __init__(self, handler: Handler, clock: Clock, limits: HttpLimits | None = None) -> None:
-        """`clock` is for the Date header, so it is the machine's clock even in virtual time."""
+    def __init__(
+        self, handler: Handler, clock: Clock, limits: HttpLimits | None = None, *, open_upload: OpenUpload = no_uploads
+    ) -> None:  # fmt: skip
+        """`clock` is for the Date header, so it is the machine's clock even in virtual time.
+
+        `open_upload` says which bodies are not collected in memory.
+        """
         self.handler = handler
+        self.open_upload = open_upload
         self.limits = limits or HttpLimits()
         self.held_bytes = 0
         self.unsent_bytes = 0

@@ -28,7 +28,7 @@ class StreamedBody:
         self._transport = transport
         self._done = done
         self._is_chunked = is_chunked
-        self._is_head = is_head
+        self.is_bare = is_head
         self._is_over = False
         self._changed: asyncio.Future[None] | None = None
         self.is_ready = True
@@ -41,7 +41,7 @@ class StreamedBody:
 
     def write(self, piece: bytes) -> None:
         """See Body. An empty piece is not sent: an empty chunk is the last one."""
-        if not piece or self._is_head or not self.is_wanted:
+        if not piece or self.is_bare or not self.is_wanted:
             return
         self._transport.write(b"%x\r\n%b\r\n" % (len(piece), piece) if self._is_chunked else piece)
 
@@ -49,7 +49,7 @@ class StreamedBody:
         """See Body."""
         if self._is_over:
             return
-        if self._is_chunked and not self._is_head and not self._transport.is_closing():
+        if self._is_chunked and not self.is_bare and not self._transport.is_closing():
             self._transport.write(LAST_CHUNK)
         self._is_over = True
         self._done()

@@ -13,6 +13,7 @@ from redrive.wire.message import HttpResponse
 
 HEADER_NAMES_REMEMBERED_MAX = 256
 
+LENGTH = "Content-Length"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in http.HTTPStatus}
 _SCHEMES = frozenset({b"http", b"https"})
@@ -33,15 +34,21 @@ _REFUSALS = {
 
 
 def head_of(response: HttpResponse, date_line: str, *, keeps_alive: bool, framing: str | None = None) -> bytes:
-    """Status line and headers of an answer. `framing` stands in place of Content-Length if the body is sent later."""
-    status = response.status
+    """Status line and headers of an answer. `framing` stands in place of Content-Length if the body is sent later.
+
+    A Content-Length among the headers is that of a body which is not sent: the answer to HEAD.
+    """
+    status, length = response.status, ""
     head = _STATUS_LINES.get(status, f"HTTP/1.1 {status} \r\n") + date_line
     for name, value in response.headers:
-        head += f"{name}: {value}\r\n"
+        if name == LENGTH:
+            length = value
+        else:
+            head += f"{name}: {value}\r\n"
     if framing is not None:
         head += framing
     elif status not in _WITHOUT_BODY:
-        head += f"Content-Length: {len(response.body)}\r\n"
+        head += f"Content-Length: {len(response.body) if response.body or not length else length}\r\n"
     if not keeps_alive:
         head += "Connection: close\r\n"
     return f"{head}\r\n".encode("latin-1", "replace")

@@ -27,11 +27,15 @@ class Checkpoints:
     A passive checkpoint waits for no other connection, and blocks none.
     """
 
-    def __init__(self, store: SqliteStore, path: Path, log: Log, *, write_seen: Callable[[], object]) -> None:
-        """`write_seen` records how far time has come."""
+    def __init__(
+        self, store: SqliteStore, path: Path, log: Log, *, write_seen: Callable[[], object],
+        settle: Callable[[], object] = lambda: None,
+    ) -> None:  # fmt: skip
+        """`write_seen` records how far time has come. `settle` puts received files in their place, at each turn."""
         self._store = store
         self._log = log
         self._write_seen = write_seen
+        self._settle = settle
         self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._copied = self._seen = store.written
         self._turns = 0
@@ -59,7 +63,8 @@ class Checkpoints:
             if (written := self._store.written) != self._copied:
                 self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
                 self._copied = written
-        except (sqlite3.Error, Conflict, UserError) as error:  # The log still has everything.
+            self._settle()
+        except (sqlite3.Error, OSError, Conflict, UserError) as error:  # The log still has everything.
             self._log.warning("checkpoint failed", error=error)
 
     def _work(self) -> None:

@@ -1,5 +1,17 @@
+-- name: begin
+INSERT INTO bodies (id, size, refs, place, at) VALUES (:id, 0, 0, 'rows', :at);
+
+-- name: renew
+UPDATE bodies SET at = :at WHERE id = :id AND refs = 0;
+
+-- name: adopt
+UPDATE bodies SET refs = 1, size = :size, at = :at WHERE id = :id AND refs = 0 AND place = 'rows';
+
+-- name: give_up
+UPDATE bodies SET place = 'gone' WHERE id = :id AND refs = 0;
+
 -- name: put
-INSERT INTO bodies (id, size, refs, place, at) VALUES (:id, :size, :refs, :place, :at);
+INSERT INTO bodies (id, size, refs, place, at) VALUES (:id, :size, 1, :place, :at);
 
 -- name: count
 UPDATE bodies SET refs = refs + :by, at = :at WHERE id = :id;
@@ -14,7 +26,7 @@ SELECT id, place FROM bodies WHERE refs = 0 AND at <= :at ORDER BY at LIMIT :lim
 SELECT min(at) FROM bodies WHERE refs = 0;
 
 -- name: delete
-DELETE FROM bodies WHERE id = :id;
+DELETE FROM bodies WHERE id = :id AND refs = 0;
 
 -- name: put_piece
 INSERT INTO body_pieces (body_id, first, content) VALUES (?, ?, ?);
@@ -24,5 +36,8 @@ SELECT first, content FROM body_pieces
 WHERE body_id = :id AND first >= (SELECT max(p.first) FROM body_pieces AS p WHERE p.body_id = :id AND p.first <= :first)
   AND first < :last ORDER BY first;
 
+-- name: first_piece
+SELECT min(first) FROM body_pieces WHERE body_id = :id;
+
 -- name: delete_pieces
-DELETE FROM body_pieces WHERE body_id = :id;
+DELETE FROM body_pieces WHERE body_id = :id AND first < :before;

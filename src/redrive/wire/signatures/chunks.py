@@ -41,7 +41,10 @@ class ChunkSigner:
 
     def chunk(self, content: bytes, previous: str) -> str:
         """The signature of a chunk that follows the chunk with the signature `previous`."""
-        hashed = hashlib.sha256(content).hexdigest()
+        return self.hashed_chunk(hashlib.sha256(content).hexdigest(), previous)
+
+    def hashed_chunk(self, hashed: str, previous: str) -> str:
+        """The signature of a chunk, of whose content only the SHA-256 is known, in hexadecimal digits."""
         return self._sign("AWS4-HMAC-SHA256-PAYLOAD", previous, f"{_EMPTY_HASH}\n{hashed}")
 
     def trailer(self, content: bytes, previous: str) -> str:
