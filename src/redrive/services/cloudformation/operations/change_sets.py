@@ -87,7 +87,6 @@ def create_change_set(
     """
     refuse_given(
         ResourceTypes=resource_types, ResourcesToImport=resources_to_import, DeploymentMode=deployment_mode,
-        ImportExistingResources=import_existing_resources,
     )  # fmt: skip
     if change_set_type == "IMPORT":
         raise validation_error("ChangeSetType IMPORT is not supported.")
