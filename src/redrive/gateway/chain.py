@@ -28,6 +28,7 @@ from redrive.delivery.web import StreamedWeb
 from redrive.engine.engine import Engine
 from redrive.engine.registry import Entry, Unserved
 from redrive.gateway.certificates import certificate_exchange, is_for_certificate
+from redrive.gateway.contents import ReadContent, rows_reader, with_whole_body
 from redrive.gateway.function_urls import (
     UrlExchange,
     UrlTarget,
@@ -43,7 +44,10 @@ from redrive.wire.model.files import Models
 from redrive.wire.protocols.codec import OpenedStream, StreamingCodec
 from redrive.wire.protocols.compression import accepts_gzip, compressed
 from redrive.wire.protocols.query import QueryCodec
+from redrive.wire.protocols.rest_xml import RestXmlCodec
+from redrive.wire.protocols.s3_errors import without_body
 from redrive.wire.route import Route, Router, Unroutable, route_of_stranger
+from redrive.wire.s3_body import unchunked
 
 TRACE_HEADER = "x-amzn-trace-id"
 """The header that passes X-Ray's trace from service to service."""
@@ -82,8 +86,13 @@ class Exchange:
 class Gateway:
     """Decodes requests and writes answers."""
 
-    def __init__(self, engine: Engine, models: Models, *, identity: Identity, entropy: Entropy, log: Log) -> None:
+    def __init__(
+        self, engine: Engine, models: Models, *, identity: Identity, entropy: Entropy, log: Log,
+        read_content: ReadContent | None = None,
+    ) -> None:  # fmt: skip
+        """`read_content` reads bodies of answers for `respond`; without it, from the rows of the store."""
         self._engine = engine
+        self._read_content = read_content or rows_reader(engine)
         self._router = Router(models)
         self._identity = identity
         self._entropy = entropy
@@ -109,12 +118,14 @@ class Gateway:
             caller = signer.caller
             if TRACE_HEADER in request.headers:
                 caller = dataclasses.replace(caller, trace_header=request.headers[TRACE_HEADER])
+            if isinstance(route.codec, RestXmlCodec):
+                request = unchunked(request, signer.chunks)
             params = route.codec.decode(route.operation, request, route.path_params)
             entry = self._entry(route, params)
             gzip = spec.compresses and accepts_gzip(request)
             return Exchange(route, entry, caller, params, self._engine, request.headers, signer.user_key, gzip)
         except ServiceError as error:
-            return route.codec.encode_error(error, request_id)
+            return _encoded_error(route, error, request_id)
 
     def _open_url(self, request: HttpRequest, target: UrlTarget, request_id: str) -> UrlExchange | HttpResponse:
         """Identify who calls a function URL. What the URL itself decides is known in the step."""
@@ -130,7 +141,8 @@ class Gateway:
         """The answer to a request for no operation; a role or user is first asked whether they might call it."""
         asked = error.asked
         if asked is None:
-            return error.codec.encode_error(error, request_id)
+            answer = error.codec.encode_error(error, request_id)
+            return without_body(answer) if request.method == "HEAD" else answer
         try:
             signer = self._identity.identify(request, request_id, asked.service)
         except ServiceError as refused:
@@ -162,7 +174,7 @@ class Gateway:
                 return compressed(answer) if exchange.accepts_gzip else answer
             except Exception as error:  # noqa: BLE001 - a result that cannot be encoded is our defect.
                 result = error
-        return route.codec.encode_error(self._service_error(route, result, request_id), request_id)
+        return _encoded_error(route, self._service_error(route, result, request_id), request_id)
 
     def _answer_url(self, exchange: UrlExchange, result: Document | BaseException) -> HttpResponse:
         if not isinstance(result, BaseException):
@@ -178,7 +190,7 @@ class Gateway:
         if isinstance(exchange, HttpResponse):
             return exchange
         try:
-            return self._whole(exchange)
+            return with_whole_body(self._whole(exchange), self._read_content)
         except (ServiceError, Conflict, UserError) as error:
             return self.answer(exchange, error)
 
@@ -236,6 +248,12 @@ class Gateway:
                 )
                 message = f"redrive failed to run {route.operation.name}: {error!r}. This is a defect of redrive."
                 return ServiceError("InternalFailure", message, http_status=500, fault="server")
+
+
+def _encoded_error(route: Route, error: ServiceError, request_id: str) -> HttpResponse:
+    """The answer that says an error. HEAD has no body, so that its callers know no more than the status."""
+    answer = route.codec.encode_error(error, request_id)
+    return without_body(answer) if route.operation.method == "HEAD" else answer
 
 
 def json_response(status: int, document: object) -> HttpResponse:

@@ -123,5 +123,5 @@ def _ranges(content: Content) -> Iterator[tuple[str, int, int]]:
         skipped = 0
         while at < end:
             size = min(PIECE_BYTES, end - at)
-            yield segment.body_id, at, size
+            yield segment.body_id, segment.first + at, size
             at += size

@@ -14,15 +14,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from redrive.core.clock import Clock, Instant
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
 from redrive.core.sessions import SESSION_KEY_PREFIX, USER_KEY_PREFIX, Issuer, Session, is_own_token
 from redrive.wire.message import HttpRequest
+from redrive.wire.s3_body import chunk_form
+from redrive.wire.signatures.chunks import ChunkSigner
 from redrive.wire.signatures.sigv4 import Credential, credential_of, session_token, signature_of
-from redrive.wire.signatures.verify import verify
+from redrive.wire.signatures.verify import chunk_signer, verify
 
 DEFAULT_REGION = "us-east-1"
 DEFAULT_HOST = "127.0.0.1:4566"
@@ -41,10 +43,14 @@ class RootKey:
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """The signer that a request names. `user_key` is the key of an IAM user, whom the step still has to look up."""
+    """The signer that a request names. `user_key` is the key of an IAM user, whom the step still has to look up.
+
+    Where signatures are required, `chunks` verifies those of a body in chunks.
+    """
 
     caller: Caller
     user_key: str = ""
+    chunks: ChunkSigner | None = None
 
 
 class Identity:
@@ -99,8 +105,11 @@ class Identity:
         root_key = self._root_keys.get(credential.access_key_id)
         secret = root_key.secret if root_key else self.issuer.secret_of(credential.access_key_id)
         now = [clock.now() for clock in self._clocks]
-        verify(request, credential, signature_of(request), secret, service=service, wordy=wordy, now=now)
-        return signer
+        signature = signature_of(request)
+        verify(request, credential, signature, secret, service=service, wordy=wordy, now=now)
+        if chunk_form(request.headers) is None:
+            return signer
+        return replace(signer, chunks=chunk_signer(credential, signature, secret))
 
     def _signer(self, credential: Credential, token: str | None, request_id: str, host: str) -> Signer:
         """The owner of this key. Errors: UnrecognizedClientException; ExpiredToken."""

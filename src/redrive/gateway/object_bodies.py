@@ -5,19 +5,14 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from redrive.delivery.checksums import ALGORITHMS, ALWAYS
 from redrive.gateway.uploads import Plan
 from redrive.wire.message import HttpRequest
-from redrive.wire.signatures.chunk_reader import ChunkReader
-from redrive.wire.signatures.chunks import ChunkSigner
+from redrive.wire.s3_body import algorithms_asked, chunk_form, decoded_length
+from redrive.wire.signatures.chunks import ChunkReader, ChunkSigner
 
-_CHECKSUM, _CHUNKED, _STREAMING = "x-amz-checksum-", "aws-chunked", "STREAMING-"
-_SIGNED = ("STREAMING-AWS4-HMAC-SHA256-PAYLOAD", "STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD")
-_NAMING = ("x-amz-sdk-checksum-algorithm", "x-amz-checksum-algorithm")
 _SUB_RESOURCE = re.compile(
     r"(?:^|&)(?:acl|annotation|encryption|legal-hold|renameObject|retention|tagging|torrent)(?:[=&]|$)"
 )
-_HEX_SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 
 
 def is_object_body(head: HttpRequest) -> bool:
@@ -31,26 +26,11 @@ def is_object_body(head: HttpRequest) -> bool:
 def plan_of(head: HttpRequest, signer: ChunkSigner | None = None) -> Plan:
     """How to receive the body of an object. `signer` checks the signatures of chunks; None checks none."""
     headers = head.headers
-    declared = headers.get("x-amz-content-sha256", "")
-    is_chunked = declared.startswith(_STREAMING) or _CHUNKED in headers.get("content-encoding", "")
-    if not is_chunked:
-        return Plan(_number(headers.get("content-length")), _algorithms(head))
-    size = _number(headers.get("x-amz-decoded-content-length"))
-    chunks = ChunkReader(
-        signer, is_signed=declared.startswith(_SIGNED), has_trailer=declared.endswith("-TRAILER"), decoded_length=size
-    )
-    return Plan(size, _algorithms(head), chunks)
-
-
-def _algorithms(head: HttpRequest) -> tuple[str, ...]:
-    """The algorithms that the request names, beyond those that every body is digested with."""
-    headers = head.headers
-    named = {name.removeprefix(_CHECKSUM) for name in headers if name.startswith(_CHECKSUM)}
-    named |= {headers.get(name, "") for name in _NAMING}
-    named |= {name.strip().removeprefix(_CHECKSUM) for name in headers.get("x-amz-trailer", "").split(",")}
-    if _HEX_SHA256.fullmatch(headers.get("x-amz-content-sha256", "")):
-        named.add("SHA256")
-    return tuple(sorted({name.upper() for name in named} & set(ALGORITHMS) - set(ALWAYS)))
+    form = chunk_form(headers)
+    if form is None:
+        return Plan(_number(headers.get("content-length")), algorithms_asked(headers))
+    size = decoded_length(headers)
+    return Plan(size, algorithms_asked(headers), ChunkReader(form, signer if form.is_signed else None, size))
 
 
 def _number(text: str | None) -> int | None:

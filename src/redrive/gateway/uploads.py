@@ -27,7 +27,8 @@ from redrive.gateway.http.ports import Upload
 from redrive.store.bodies import Bodies, BodyWriter
 from redrive.store.connection import StoreFull
 from redrive.wire.message import HttpRequest, HttpResponse
-from redrive.wire.signatures.chunk_reader import ChunkReader
+from redrive.wire.s3_body import without_chunks
+from redrive.wire.signatures.chunks import ChunkReader
 
 T = TypeVar("T")
 
@@ -145,12 +146,11 @@ class Intake:
             self._writer.write(bytes(self._small))
             self._small.clear()
 
-    def finish(self) -> tuple[Received, Mapping[str, str]]:
-        """The received body, and its trailers. Errors: as `take`."""
-        trailers: Mapping[str, str] = {}
+    def finish(self) -> tuple[Received, Mapping[str, str] | None]:
+        """The received body, and its trailers; None if it did not come in chunks. Errors: as `take`."""
+        trailers: Mapping[str, str] | None = None
         if self._plan.chunks is not None:
-            self._plan.chunks.finish()
-            trailers = self._plan.chunks.trailers
+            trailers = self._plan.chunks.finish()
         if self._writer is None:
             return Received(self._size, bytes(self._small), None, self._digests.values), trailers
         self._writer.finish()
@@ -251,9 +251,16 @@ class ObjectUpload:
 
         asyncio.get_running_loop().run_in_executor(self._uploads.threads, work).add_done_callback(worked)
 
-    def _receive(self, came: tuple[Received, Mapping[str, str]]) -> None:
+    def _receive(self, came: tuple[Received, Mapping[str, str] | None]) -> None:
         received, trailers = came
-        self._end(dataclasses.replace(self._head, headers={**trailers, **self._head.headers}, received=received))
+        headers = self._head.headers
+        if trailers is not None:
+            try:
+                headers = without_chunks(headers, received.size, trailers)
+            except ServiceError as error:
+                self._fail(error)
+                return
+        self._end(dataclasses.replace(self._head, headers=headers, received=received))
         if self._is_lost:
             self.answered(_CLOSED)
 

@@ -1,7 +1,8 @@
 """Finds the service and the operation of a request.
 
 In this order: the X-Amz-Target header; the Smithy-Protocol header with the path; the service in the signature's scope;
-for unsigned requests the Action of a form, then the path.
+for unsigned requests S3's hosts and signatures, the Action of a form, then the path: S3's last, since any path may be
+that of an object.
 """
 
 from __future__ import annotations
@@ -24,11 +25,14 @@ from redrive.wire.protocols.paths import PathTable
 from redrive.wire.protocols.query import UNKNOWN_OPERATION, QueryCodec, form_of
 from redrive.wire.protocols.query_json import QueryJsonCodec, wants_json
 from redrive.wire.protocols.rest import RestJsonCodec
+from redrive.wire.protocols.rest_xml import RestXmlCodec
+from redrive.wire.s3_route import S3Table, is_marked, may_be_bucket
 from redrive.wire.services import UNKNOWN_ACTION, ServiceSpec
 from redrive.wire.signatures.sigv4 import credential_of
 from redrive.wire.strangers import Asked, ErrorsOnly, asked_of, errors_for, errors_of, may_have_action, signed_for
 
 _QUERY_JSON = "query-json"
+_REST_XML = "rest-xml"
 _PROTOCOLS: Mapping[str, Callable[[ServiceModel], Codec]] = MappingProxyType(
     {
         "aws-cbor": AwsCborCodec,
@@ -36,6 +40,7 @@ _PROTOCOLS: Mapping[str, Callable[[ServiceModel], Codec]] = MappingProxyType(
         "query": QueryCodec,
         _QUERY_JSON: QueryJsonCodec,
         "rest-json": RestJsonCodec,
+        _REST_XML: RestXmlCodec,
         "smithy-rpc-v2-cbor": CborCodec,
     }
 )
@@ -60,7 +65,9 @@ class Unroutable(ServiceError):
     """
 
     def __init__(self, codec: ErrorWriter, error: ServiceError, asked: Asked | None = None) -> None:
-        super().__init__(error.code, error.message, http_status=error.http_status, fault=error.fault)
+        super().__init__(
+            error.code, error.message, http_status=error.http_status, fault=error.fault, members=error.members
+        )
         self.codec = codec
         self.asked = asked
 
@@ -72,8 +79,10 @@ class Router:
         self._models = models
         self._codecs: dict[tuple[str, str], Codec] = {}
         self._paths: dict[str, PathTable] = {}
+        self._s3_table: S3Table | None = None
         # Services with a root path of their own never come here: the server checks that path before it routes.
         specs = self._specs = [spec for spec in models.specs.values() if not spec.root]
+        self._xml = next((spec for spec in specs if _REST_XML in spec.protocols), None)
         self._by_target = {spec.target_prefix: spec for spec in specs if spec.target_prefix}
         # Services that share a signing name are told apart by their target: here stands the one of that name.
         self._by_signing_name = {spec.signing_name: spec for spec in sorted(specs, key=lambda spec: not spec.signs_as)}
@@ -88,6 +97,8 @@ class Router:
         try:
             credential = credential_of(request)
         except ServiceError as error:
+            if self._xml is not None and is_marked(request):
+                return self._by_bucket(self._xml, request, is_signed=True)
             raise Unroutable(errors_for(request), error) from None
         if credential is None:
             return self._unsigned(request)
@@ -144,13 +155,17 @@ class Router:
             return route
         if "query" in spec.protocols:
             return self._by_action(spec, request, _fields(self._query_codec(spec.name, request), request))
+        if _REST_XML in spec.protocols:
+            return self._by_bucket(spec, request, is_signed=True)
         raise self._unknown(self.codec(spec.name, "json"), "The request has no X-Amz-Target header.", 400)
 
     def _unsigned(self, request: HttpRequest) -> Route:
         """Route an unsigned request by the version beside its Action, or by its path.
 
-        AssumeRoleWithWebIdentity, for example, is never signed.
+        AssumeRoleWithWebIdentity, for example, is never signed; nor is the request for an object that all may read.
         """
+        if self._xml is not None and is_marked(request):
+            return self._by_bucket(self._xml, request, is_signed=True)
         fields = _fields(errors_of("query"), request) if may_have_action(request) else {}
         if "Action" in fields:
             specs = [spec for spec in self._specs if "query" in spec.protocols]
@@ -168,6 +183,8 @@ class Router:
                 route = self._by_path(spec, request)
                 if route is not None:
                     return route
+        if self._xml is not None and may_be_bucket(request.path):
+            return self._by_bucket(self._xml, request, is_signed=False)
         raise self._unknown(
             errors_for(request), f"Unable to find an operation for {request.method} {request.path}.", 404
         )
@@ -204,6 +221,18 @@ class Router:
             return None
         operation, params = match
         return Route(service, operation, self.codec(spec.name, "rest-json"), params)
+
+    def _by_bucket(self, spec: ServiceSpec, request: HttpRequest, *, is_signed: bool) -> Route:
+        """Route a request to S3. `is_signed`: even a host that is S3's only perhaps names a bucket."""
+        service = self._models.service(spec.name)
+        codec = self.codec(spec.name, _REST_XML)
+        if self._s3_table is None:
+            self._s3_table = S3Table(service.operations.values())
+        try:
+            operation, params = self._s3_table.match(request, is_signed=is_signed)
+        except ServiceError as error:
+            raise Unroutable(codec, error) from None
+        return Route(service, operation, codec, params)
 
     def _not_served(self, codec: ErrorWriter, request: HttpRequest, written: str, status: int) -> Unroutable:
         """The error of a service that is not here, by its signing name, else as it is written in the request."""

@@ -69,7 +69,8 @@ class ServiceSpec:
     member) on the query protocol, `query_json_lists` the lists of its answers in JSON. `root` is what all paths of a
     service begin with that is not AWS's; only what is asked below it is for that service. Requests to a path that
     matches `resource_path` are about that resource; it `compresses` large answers for who accepts gzip,
-    and takes bodies of `body_bytes_max` where it has a limit of its own.
+    and takes bodies of `body_bytes_max` where it has a limit of its own. `root_elements` are the roots of its XML
+    documents by operation; a document of `unwrapped_outputs` is the text of its only member.
     """
 
     name: str
@@ -92,6 +93,8 @@ class ServiceSpec:
     resource_path: str = ""
     compresses: bool = False
     body_bytes_max: int | None = None
+    root_elements: Mapping[str, str] = field(default_factory=dict)
+    unwrapped_outputs: frozenset[str] = frozenset()
 
     @property
     def signing_name(self) -> str:
@@ -174,6 +177,37 @@ _SQS_QUERY_NAMES = {
     ("SendMessageRequest", "MessageSystemAttributes"): "MessageSystemAttribute",
     ("SetQueueAttributesRequest", "Attributes"): "Attribute",
     ("TagQueueRequest", "Tags"): "Tag",
+}
+
+# botocore's model leaves the names of these documents out; a payload has the name of its member.
+# Source: the response syntax of https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_Simple_Storage_Service.html
+_S3_ROOT_ELEMENTS = {
+    "CreateMultipartUpload": "InitiateMultipartUploadResult",
+    "DeleteObjects": "DeleteResult",
+    "GetBucketAccelerateConfiguration": "AccelerateConfiguration",
+    "GetBucketAcl": "AccessControlPolicy",
+    "GetBucketCors": "CORSConfiguration",
+    "GetBucketLifecycle": "LifecycleConfiguration",
+    "GetBucketLifecycleConfiguration": "LifecycleConfiguration",
+    "GetBucketLocation": "LocationConstraint",
+    "GetBucketLogging": "BucketLoggingStatus",
+    "GetBucketNotification": "NotificationConfiguration",
+    "GetBucketNotificationConfiguration": "NotificationConfiguration",
+    "GetBucketRequestPayment": "RequestPaymentConfiguration",
+    "GetBucketTagging": "Tagging",
+    "GetBucketVersioning": "VersioningConfiguration",
+    "GetBucketWebsite": "WebsiteConfiguration",
+    "GetObjectAcl": "AccessControlPolicy",
+    "GetObjectAttributes": "GetObjectAttributesResponse",
+    "GetObjectTagging": "Tagging",
+    "ListBucketAnalyticsConfigurations": "ListBucketAnalyticsConfigurationResult",
+    "ListBucketInventoryConfigurations": "ListInventoryConfigurationsResult",
+    "ListBucketMetricsConfigurations": "ListMetricsConfigurationsResult",
+    "ListBuckets": "ListAllMyBucketsResult",
+    "ListDirectoryBuckets": "ListAllMyDirectoryBucketsResult",
+    "ListObjectVersions": "ListVersionsResult",
+    "ListObjects": "ListBucketResult",
+    "ListObjectsV2": "ListBucketResult",
 }
 
 SERVICES: tuple[ServiceSpec, ...] = (
@@ -260,7 +294,14 @@ SERVICES: tuple[ServiceSpec, ...] = (
         validation_code="InvalidParameterException",
     ),
     ServiceSpec(name="sns", protocols=("query",)),
-    ServiceSpec(name="s3", protocols=("rest-xml",), validation_code=""),
+    ServiceSpec(
+        name="s3",
+        protocols=("rest-xml",),
+        validation_code="",
+        xml_namespace="http://s3.amazonaws.com/doc/2006-03-01/",
+        root_elements=MappingProxyType(_S3_ROOT_ELEMENTS),
+        unwrapped_outputs=frozenset({"GetBucketLocation"}),
+    ),
 )
 """AWS's services of the wire. A service's name is also its folder's name among botocore's models."""
 

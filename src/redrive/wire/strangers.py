@@ -21,7 +21,9 @@ from redrive.wire.protocols.errors import resolve
 from redrive.wire.protocols.json import JsonCodec
 from redrive.wire.protocols.query import QueryCodec, form_of
 from redrive.wire.protocols.rest import RestJsonCodec
+from redrive.wire.protocols.s3_errors import S3Errors
 from redrive.wire.protocols.xml_body import element
+from redrive.wire.s3_route import is_marked
 from redrive.wire.services import ServiceSpec
 from redrive.wire.signatures.sigv4 import credential_of
 
@@ -39,6 +41,8 @@ def errors_for(request: HttpRequest) -> ErrorWriter:
     protocol = _XML_SERVICES.get(signed_for(request))
     if protocol is not None:
         return errors_of(protocol)
+    if is_marked(request):
+        return errors_of("s3")
     return errors_of("query" if may_have_action(request) else "rest-json")
 
 
@@ -115,26 +119,6 @@ class ErrorsOnly:
     def encode_error(self, error: ServiceError, request_id: str) -> HttpResponse:
         """See ErrorWriter."""
         return self._errors.encode_error(error, request_id)
-
-
-class S3Errors:
-    """The errors of S3: an Error element without a root, and a code of its own for unsupported operations.
-
-    Source: https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
-    """
-
-    def __init__(self, service: ServiceModel) -> None:
-        self._service = service
-
-    def encode_error(self, error: ServiceError, request_id: str) -> HttpResponse:
-        """See ErrorWriter."""
-        named = resolve(self._service, error)
-        code, status = named.query_code, named.query_status
-        if error.code == "UnknownOperationException":
-            code, status = "NotImplemented", 501
-        inside = element("Code", code) + element("Message", error.message) + element("RequestId", request_id)
-        body = f'<?xml version="1.0" encoding="UTF-8"?>\n<Error>{inside}</Error>'
-        return HttpResponse(status, (("x-amz-request-id", request_id), _XML), body.encode())
 
 
 class Ec2Errors:

@@ -42,9 +42,6 @@ def signed(service: str, **headers: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("service", "call", "params", "code", "status"),
     [
-        ("s3", "list_buckets", {}, "NotImplemented", 501),
-        ("s3", "list_objects_v2", {"Bucket": "reports"}, "NotImplemented", 501),
-        ("s3", "put_object", {"Bucket": "reports", "Key": "a/b", "Body": b"x"}, "NotImplemented", 501),
         ("route53", "list_hosted_zones", {}, "InvalidAction", 404),
         ("ec2", "describe_instances", {}, "InvalidAction", 404),
         ("rds", "describe_db_clusters", {}, "InvalidAction", 404),
@@ -65,6 +62,16 @@ def test_missing_service_is_named_in_its_own_protocol(
     name = client.meta.service_model.signing_name
     assert (found["Error"]["Code"], found["ResponseMetadata"]["HTTPStatusCode"]) == (code, status)
     assert found["Error"]["Message"].startswith(f"The service {name} is not served here. Served are: cloudformation, ")
+
+
+def test_missing_operation_of_s3_has_the_code_of_s3(world: World) -> None:
+    """S3 has a code of its own for what it does not implement."""
+    with pytest.raises(ClientError) as caught:
+        world.client("s3").get_object_torrent(Bucket="reports", Key="a/b")
+
+    found: Any = caught.value.response
+    assert (found["Error"]["Code"], found["ResponseMetadata"]["HTTPStatusCode"]) == ("NotImplemented", 501)
+    assert found["Error"]["Message"] == "redrive does not implement s3 GetObjectTorrent."
 
 
 @pytest.mark.parametrize(
@@ -91,6 +98,7 @@ def test_refusal_of_a_request_for_s3_has_the_shape_of_s3(world: World) -> None:
     assert (answer.status, root.tag) == (403, "Error")
     assert [(one.tag, one.text) for one in root] == [
         ("Code", "AccessDenied"), ("Message", "No <page> may call. Say so."), ("RequestId", "id-1"),
+        ("HostId", dict(answer.headers)["x-amz-id-2"]),
     ]  # fmt: skip
 
 

@@ -255,7 +255,8 @@ def test_aws_chunks_are_decoded_and_their_trailers_are_headers(play: Play) -> No
         framed += b"0\r\nx-amz-checksum-crc32:AAAA\r\n\r\n"
         head = (
             f"PUT /a HTTP/1.1\r\nContent-Length: {len(framed)}\r\nContent-Encoding: aws-chunked\r\n"
-            "X-Amz-Content-SHA256: STREAMING-UNSIGNED-PAYLOAD-TRAILER\r\nX-Amz-Decoded-Content-Length: 180000"
+            "X-Amz-Content-SHA256: STREAMING-UNSIGNED-PAYLOAD-TRAILER\r\nX-Amz-Decoded-Content-Length: 180000\r\n"
+            "X-Amz-Trailer: x-amz-checksum-crc32"
         )
 
         await house.ask(head, framed)

@@ -140,7 +140,7 @@ WRITES: dict[str, Callable[[Transaction], object]] = {
     "deliveries": lambda tx: tx.deliveries.put(promise("failed")),
     "blobs": lambda tx: tx.blobs.put("failed", b"1"),
     "bodies": lambda tx: tx.bodies.put("failed", b"1", now=1),
-    "body_pieces": lambda tx: tx.bodies.put_piece("failed", 0, b"1"),
+    "body_pieces": lambda tx: tx.bodies.put_piece("failed", 0, b"1", now=1),
     "objects": lambda tx: store_object(tx, "failed"),
     "uploads": lambda tx: tx.uploads.put("b", Upload(b"failed", 1, 1, {})),
     "upload_parts": lambda tx: store_part(tx, 1),

@@ -124,9 +124,14 @@ def test_part_is_replaced_and_goes_with_its_upload(any_store: AnyStore) -> None:
     parts = any_store.run(lambda tx: [one.part for one in tx.uploads.parts(7, after=0, limit=9)])
     assert (parts, any_store.run(lambda tx: tx.uploads.body(7, 2))) == ([1, 2], b"other")
 
-    any_store.run(lambda tx: (tx.uploads.reserve(7), tx.uploads.delete("x", upload)))
+    any_store.run(partial(_delete_upload, upload=upload))
     left = any_store.run(lambda tx: (tx.uploads.get("x", b"k", 7), list(tx.uploads.parts(7, after=0, limit=9))))
     assert left == (None, [])
+
+
+def _delete_upload(tx: Transaction, upload: Upload) -> None:
+    tx.uploads.reserve(7)
+    tx.uploads.delete("x", upload)
 
 
 def _begin_upload(tx: Transaction, key: str, number: int) -> Upload:

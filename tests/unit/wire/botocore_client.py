@@ -7,9 +7,11 @@ import io
 import random
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
+import botocore.handlers
 import botocore.loaders
 import botocore.model
 import botocore.parsers
@@ -77,14 +79,19 @@ def parse(service: str, operation: str, response: HttpResponse) -> dict[str, Any
     body = io.BytesIO(response.body) if operation_model.has_streaming_output else response.body
     answer = {"status_code": response.status, "headers": HeadersDict(response.headers), "body": body}
     parsed: dict[str, Any] = _parser(model.protocol).parse(answer, operation_model.output_shape)
+    if operation == "GetBucketLocation":
+        # The document is one element with a text, which botocore's client reads by a handler.
+        botocore.handlers.parse_get_bucket_location(parsed, SimpleNamespace(content=response.body, raw=response.body))
     return parsed
 
 
 class Draw:
     """Draws values of a shape as the wire has them; `with_datetimes` turns them into what botocore takes."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, has_all: bool = False) -> None:
+        """`has_all`: structures have all members that they must have."""
         self._random = random.Random(seed)
+        self._has_all = has_all
 
     def structure(self, shape: botocore.model.StructureShape, depth: int = 0) -> dict[str, Any]:
         names = list(shape.members)
@@ -100,7 +107,11 @@ class Draw:
 
     def _wants(self, shape: botocore.model.StructureShape, name: str, depth: int) -> bool:
         is_label = shape.members[name].serialization.get("location") == "uri"
-        return is_label or self._random.random() < (0.7 if depth < 2 else 0.3)
+        return (
+            is_label
+            or (self._has_all and name in shape.required_members)
+            or self._random.random() < (0.7 if depth < 2 else 0.3)
+        )
 
     def value(self, shape: Any, depth: int) -> Any:
         match shape.type_name:
@@ -108,15 +119,24 @@ class Draw:
                 return self.structure(shape, depth)
             case "list":
                 # A query string cannot say that a list is empty.
-                at_least = 1 if shape.serialization.get("location") == "querystring" else 0
+                location = shape.serialization.get("location")
+                if location == "header":
+                    return [self._head_text() for _ in range(self._random.randrange(1, 3))]
+                at_least = 1 if location == "querystring" or self._has_all else 0
                 return [self.value(shape.member, depth + 1) for _ in range(self._random.randrange(at_least, 3))]
             case "map":
+                if shape.serialization.get("location") == "headers":
+                    return {f"k{number}": self._head_text() for number in range(self._random.randrange(3))}
                 keys = {self.value(shape.key, depth + 1) or "k" for _ in range(self._random.randrange(3))}
                 return {key: self.value(shape.value, depth + 1) for key in sorted(keys)}
             case _:
                 return self._scalar(shape)
 
+    def _head_text(self) -> str:
+        return "".join(self._random.choices(HEADER_TEXT, k=self._random.randrange(1, 9)))
+
     def _scalar(self, shape: Any) -> Any:
+        in_head = shape.serialization.get("location") in {"uri", "header", "querystring"}
         match shape.type_name:
             case "boolean":
                 return self._random.random() < 0.5
@@ -129,11 +149,15 @@ class Draw:
             case "float" | "double":
                 return self._random.uniform(-1e6, 1e6)
             case "timestamp":
-                return Instant(self._random.randrange(0, 4_000_000_000_000))
+                drawn = self._random.randrange(0, 4_000_000_000_000)
+                return Instant(
+                    drawn // 1000 * 1000 if in_head or shape.serialization.get("timestampFormat") == "rfc822" else drawn
+                )
             case "blob":
                 return self._random.randbytes(self._random.randrange(1, 9))
+            case _ if shape.serialization.get("hostLabel"):
+                return "a1"
             case _:
-                in_head = shape.serialization.get("location") in {"uri", "header", "querystring"}
                 alphabet = HEADER_TEXT if in_head else TEXT
                 return "".join(self._random.choices(alphabet, k=self._random.randrange(1 if in_head else 0, 9)))
 

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redrive.core.errors import ServiceError
-from redrive.wire.signatures.chunks import TRAILERS_BYTES_MAX, ChunkSigner, Decoded, read_chunks
+from redrive.wire.signatures.chunks import (
+    TRAILERS_BYTES_MAX,
+    ChunkForm,
+    ChunkReader,
+    ChunkSigner,
+    Decoded,
+    read_chunks,
+)
 from redrive.wire.signatures.verify import signing_key
 
 # The example of https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming.html
@@ -25,6 +32,8 @@ DOCUMENTED = (
     + b"\r\n0;chunk-signature=b6c6ea8a5354eaf15b3cb7646744f4275b71ea724fed81ceb9323e279d449df9\r\n\r\n"
 )
 SIGNER = ChunkSigner(KEY, STAMP, SCOPE, SEED)
+SIGNED, SIGNED_WITH_TRAILER = ChunkForm(is_signed=True, has_trailer=False), ChunkForm(is_signed=True, has_trailer=True)
+UNSIGNED = ChunkForm(is_signed=False, has_trailer=True)
 
 
 def signature(kind: str, previous: str, *hashed: bytes) -> str:
@@ -50,7 +59,7 @@ def encoded(pieces: list[bytes], trailers: bytes | None = None) -> bytes:
 def refusal(body: bytes, *, signer: ChunkSigner | None = SIGNER, has_trailer: bool = False, length: int | None = None):
     """The code of the refusal; empty if the body can be read."""
     try:
-        read_chunks(body, signer, has_trailer=has_trailer, decoded_length=length)
+        read_chunks(body, signer, form=ChunkForm(signer is not None, has_trailer), decoded_length=length)
     except ServiceError as error:
         return error.code
     return ""
@@ -60,27 +69,50 @@ PIECES = st.lists(st.binary(min_size=1, max_size=40), max_size=4)
 
 
 def test_documented_example_is_read() -> None:
-    assert read_chunks(DOCUMENTED, SIGNER, has_trailer=False, decoded_length=66_560) == Decoded(b"a" * 66_560)
+    assert read_chunks(DOCUMENTED, SIGNER, form=SIGNED, decoded_length=66_560) == Decoded(b"a" * 66_560)
 
 
 @given(PIECES)
 def test_any_signed_body_is_read(pieces: list[bytes]) -> None:
-    assert read_chunks(encoded(pieces), SIGNER, has_trailer=False, decoded_length=None) == Decoded(b"".join(pieces))
+    assert read_chunks(encoded(pieces), SIGNER, form=SIGNED, decoded_length=None) == Decoded(b"".join(pieces))
 
 
 @given(PIECES)
 def test_signed_trailers_are_read(pieces: list[bytes]) -> None:
     body = encoded(pieces, b"x-amz-checksum-crc32c:sOO8/Q==\n")
 
-    read = read_chunks(body, SIGNER, has_trailer=True, decoded_length=None)
+    read = read_chunks(body, SIGNER, form=SIGNED_WITH_TRAILER, decoded_length=None)
 
     assert read == Decoded(b"".join(pieces), {"x-amz-checksum-crc32c": "sOO8/Q=="})
+
+
+@given(PIECES, st.data())
+def test_body_may_come_in_any_pieces(pieces: list[bytes], data: st.DataObject) -> None:
+    """Where a piece of the body ends, inside a head or between two line ends, changes nothing."""
+    trailers = data.draw(st.sampled_from([None, b"x-amz-checksum-crc32c:sOO8/Q==\n"]))
+    body = encoded(pieces, trailers)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(body)), max_size=6)))
+    reader = ChunkReader(SIGNED if trailers is None else SIGNED_WITH_TRAILER, SIGNER, None)
+
+    found = [
+        one for first, end in zip([0, *cuts], [*cuts, len(body)], strict=True) for one in reader.feed(body[first:end])
+    ]
+
+    assert b"".join(found) == b"".join(pieces)
+    assert reader.finish() == ({} if trailers is None else {"x-amz-checksum-crc32c": "sOO8/Q=="})
+
+
+def test_signatures_of_chunks_are_read_where_nobody_verifies_them() -> None:
+    """A server that does not require signatures does not know the keys of its callers."""
+    read = read_chunks(DOCUMENTED.replace(b"ad80", b"0000"), None, form=SIGNED, decoded_length=66_560)
+
+    assert read == Decoded(b"a" * 66_560)
 
 
 def test_unsigned_chunks_with_a_trailer_are_read() -> None:
     body = b"5\r\nhello\r\n0\r\nx-amz-checksum-crc32:NhCmhg==\r\n\r\n"
 
-    read = read_chunks(body, None, has_trailer=True, decoded_length=5)
+    read = read_chunks(body, None, form=UNSIGNED, decoded_length=5)
 
     assert read == Decoded(b"hello", {"x-amz-checksum-crc32": "NhCmhg=="})
 
@@ -97,7 +129,7 @@ def test_no_changed_byte_gives_other_content(pieces: list[bytes], data: st.DataO
 
     assert code in {"SignatureDoesNotMatch", "IncompleteBody", ""}
     if not code:
-        read = read_chunks(changed, SIGNER, has_trailer=True, decoded_length=None)
+        read = read_chunks(changed, SIGNER, form=SIGNED_WITH_TRAILER, decoded_length=None)
         assert read == Decoded(b"".join(pieces), {"x-amz-checksum-crc32c": "sOO8/Q=="})
 
 

@@ -10,7 +10,7 @@ from redrive.delivery.bodies import SMALL_BYTES, Content, Received, Segment
 from redrive.delivery.checksums import digest_of as new_digest
 from redrive.delivery.checksums import digests_of
 from redrive.store.api import Transaction
-from redrive.store.tables.bodies import PIECE_BYTES, ROWS
+from redrive.store.tables.bodies import PIECE_BYTES
 
 Body = Received | bytes | None
 """The parameter Body: from a request, or from another service; None if the request has none."""
@@ -47,7 +47,7 @@ def digest(tx: Transaction, body: Received, algorithm: str) -> bytes:
 def taken(tx: Transaction, body: Received) -> Stored:
     """Take a request's body. The transaction has the first reference to a large one."""
     if body.stored is not None:
-        tx.bodies.adopt(body.stored.body_id, body.stored.size, now=tx.now, place=ROWS)
+        tx.bodies.adopt(body.stored.body_id, body.stored.size, now=tx.now)
         return Stored(body.size, None, (body.stored,))
     content = body.content or b""
     if len(content) <= SMALL_BYTES:

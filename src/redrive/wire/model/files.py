@@ -133,6 +133,7 @@ class _Builder:
             errors=tuple(self._shapes[error["shape"]] for error in raw.get("errors", ())),
             result_wrapper=raw.get("output", {}).get("resultWrapper", f"{raw['name']}Result"),
             validation_code=self._spec.validation_code,
+            is_deprecated=raw.get("deprecated", False),
         )
 
     def _errors(self) -> dict[str, Shape]:
@@ -162,6 +163,7 @@ class _Builder:
             timestamp_format=raw.get("timestampFormat"),
             error=self._error_traits(name, raw) if raw.get("exception") else None,
             is_current=self._is_current,
+            namespace=_namespace(raw.get("xmlNamespace")),
         )
         # A shape may contain itself, so it is registered before its members are built.
         for member, reference in raw.get("members", {}).items():
@@ -182,6 +184,8 @@ class _Builder:
             is_flattened=reference.get("flattened", False),
             timestamp_format=reference.get("timestampFormat"),
             is_event_payload=reference.get("eventpayload", False),
+            is_attribute=reference.get("xmlAttribute", False),
+            is_streaming=reference.get("streaming", False),
         )
 
     def _error_traits(self, name: str, raw: Mapping[str, Any]) -> ErrorTraits:
@@ -190,3 +194,8 @@ class _Builder:
         status = error.get("httpStatusCode", 500 if raw.get("fault") else None)
         code = own.code if own is not None else error.get("code", name)
         return ErrorTraits(http_status=status, query_code=code)
+
+
+def _namespace(raw: object) -> tuple[str, str] | None:
+    """The prefix and the URI of a namespace that a shape declares for its own names."""
+    return (str(raw["prefix"]), str(raw["uri"])) if isinstance(raw, dict) and "prefix" in raw else None

@@ -36,7 +36,7 @@ class Shape:
 
     `members` are a structure's; `parts` are a list's `member`, or a map's `key` and `value`. `payload` names the member
     that is the HTTP body; a sensitive value must not be logged. `is_current` is False if the model is older than those
-    that the operations were written with.
+    that the operations were written with. `namespace` is the prefix and the URI that a structure declares in XML.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Shape:
     timestamp_format: str | None = None
     error: ErrorTraits | None = None
     is_current: bool = True
+    namespace: tuple[str, str] | None = None
 
     def refuse_member(self, name: str) -> None:
         """Handle a member that this structure lacks: an older model drops it. Errors: Bug, if the model is current."""
@@ -79,9 +80,10 @@ class Shape:
 class Member:
     """A member of a structure, list or map, with its shape.
 
-    `location` is uri, querystring, header or statusCode; None means the body. `location_name` is the name on the wire,
-    `query_name` the name on the query protocol; for parts of lists and maps both are empty unless the model sets them.
-    `is_event_payload`: the bytes of an event of a stream are this member.
+    `location` is uri, querystring, header, headers (a map, by a prefix of names) or statusCode; None means the body.
+    `location_name` is the name on the wire, `query_name` the name on the query protocol; for parts of lists and maps
+    both are empty unless the model sets them. `is_event_payload`: the bytes of an event of a stream are this member.
+    `is_attribute`: in XML the member is an attribute. `is_streaming`: the body may be too large for the memory.
     """
 
     name: str
@@ -92,6 +94,8 @@ class Member:
     is_flattened: bool = False
     timestamp_format: str | None = None
     is_event_payload: bool = False
+    is_attribute: bool = False
+    is_streaming: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +103,7 @@ class OperationModel:
     """One operation. `uri` is the template of its path with its fixed query; `success_status` is the HTTP status.
 
     `validation_code` is the error code for parameters that violate the model; empty if the service validates them
-    itself.
+    itself. `is_deprecated`: another operation has the same requests.
     """
 
     service: str
@@ -112,6 +116,7 @@ class OperationModel:
     errors: tuple[Shape, ...]
     result_wrapper: str
     validation_code: str
+    is_deprecated: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

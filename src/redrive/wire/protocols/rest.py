@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl
 
 import orjson
 
@@ -16,6 +15,7 @@ from redrive.core.errors import Bug, ServiceError
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model.shapes import Member, OperationModel, ServiceModel, Shape
 from redrive.wire.protocols import scalars, timestamps
+from redrive.wire.protocols.bindings import HeadInputs, HeadOutputs, head_inputs, head_outputs
 from redrive.wire.protocols.codec import REQUEST_ID_HEADER, OpenedStream, refuse_members
 from redrive.wire.protocols.errors import NamedError, resolve
 from redrive.wire.protocols.event_stream import MEDIA_TYPE, EventWriter, event_stream_of
@@ -25,17 +25,14 @@ _CONTENT_TYPE = "Content-Type"
 _JSON = (_CONTENT_TYPE, "application/json")
 _BYTES = (_CONTENT_TYPE, "application/octet-stream")
 
-ReadValues = Callable[[list[str]], Any]
 ReadBody = Callable[[bytes], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class _InputPlan:
-    """The source of each member of an input: (wire name, member name, function)."""
+    """The source of each member of an input: the head and the body."""
 
-    path: tuple[tuple[str, str, scalars.ReadText], ...]
-    query: tuple[tuple[str, str, ReadValues], ...]
-    headers: tuple[tuple[str, str, scalars.ReadText], ...]
+    head: HeadInputs
     body: ReadBody
 
 
@@ -43,12 +40,10 @@ class _InputPlan:
 class _OutputPlan:
     """The destination of each member of an output.
 
-    `status` is the member that holds the HTTP status, `payload` the body; `has_content_type`: a member holds the
-    content type.
+    `payload` is the body; `has_content_type`: a member holds the content type.
     """
 
-    headers: Mapping[str, tuple[str, scalars.WriteText]]
-    status: str | None
+    head: HeadOutputs
     payload: Member | None
     write_body: Convert
     has_content_type: bool
@@ -72,16 +67,7 @@ class RestJsonCodec:
         if plan is None:
             plan = self._inputs[operation.name] = self._compile_input(operation.input)
         params = plan.body(request.body)
-        for label, name, read in plan.path:
-            params[name] = read(path_params[label])
-        for header, name, read in plan.headers:
-            if header in request.headers:
-                params[name] = read(request.headers[header])
-        if plan.query and request.query:
-            values = _by_name(request.query)
-            for key, name, read_values in plan.query:
-                if key in values:
-                    params[name] = read_values(values[key])
+        plan.head.read(params, request.query, request.headers, path_params)
         return params
 
     def encode(self, operation: OperationModel, result: Mapping[str, Any], request_id: str) -> HttpResponse:
@@ -93,17 +79,7 @@ class RestJsonCodec:
         plan = self._outputs.get(operation.name)
         if plan is None:
             plan = self._outputs[operation.name] = self._compile_output(operation.output)
-        status = operation.success_status
-        body_members: dict[str, Any] = {}
-        for name, value in result.items():
-            if name in plan.headers:
-                if value is not None:
-                    header, write = plan.headers[name]
-                    headers.append((header, write(value)))
-            elif name == plan.status:
-                status = value if value is not None else status
-            else:
-                body_members[name] = value
+        status, body_members = plan.head.take(result, headers, operation.success_status)
         content_type, body = self._body(plan, operation.output, body_members)
         if status == 204:
             return HttpResponse(status, tuple(headers), b"")
@@ -161,20 +137,7 @@ class RestJsonCodec:
         return orjson.dumps(document)
 
     def _compile_input(self, shape: Shape) -> _InputPlan:
-        path, query, headers = [], [], []
-        for member in shape.members.values():
-            match member.location:
-                case None:
-                    pass
-                case "uri":
-                    path.append((member.location_name, member.name, scalars.reader(member)))
-                case "querystring":
-                    query.append((member.location_name, member.name, _values_reader(member)))
-                case "header":
-                    headers.append((member.location_name.lower(), member.name, scalars.reader(member)))
-                case unknown:
-                    raise Bug(f"{shape.name}.{member.name} is bound to {unknown}, which this protocol does not read")
-        return _InputPlan(tuple(path), tuple(query), tuple(headers), self._body_reader(shape))
+        return _InputPlan(head_inputs(shape, scalars.reader), self._body_reader(shape))
 
     def _body_reader(self, shape: Shape) -> ReadBody:
         if shape.payload is None:
@@ -195,36 +158,10 @@ class RestJsonCodec:
                 raise Bug(f"{member.name} is a {kind}, which is no body of this protocol")
 
     def _compile_output(self, shape: Shape) -> _OutputPlan:
-        headers: dict[str, tuple[str, scalars.WriteText]] = {}
-        status = None
-        for member in shape.members.values():
-            match member.location:
-                case None:
-                    pass
-                case "header":
-                    headers[member.name] = (member.location_name, scalars.writer(member, timestamps.RFC_822))
-                case "statusCode":
-                    status = member.name
-                case unknown:
-                    raise Bug(f"{shape.name}.{member.name} is bound to {unknown}, which this protocol does not write")
+        head = head_outputs(shape, lambda member: scalars.writer(member, timestamps.RFC_822))
         payload = shape.members[shape.payload] if shape.payload is not None else None
         if payload is not None and payload.shape.type not in {"blob", "structure"}:
             raise Bug(f"{shape.name} has a {payload.shape.type} as its body, which this protocol does not write")
         body = self._writer.of_shape(shape) if payload is None else self._writer.of(payload)
-        has_content_type = any(name == _CONTENT_TYPE for name, _ in headers.values())
-        return _OutputPlan(headers, status, payload, body, has_content_type)
-
-
-def _by_name(query: str) -> dict[str, list[str]]:
-    values: dict[str, list[str]] = {}
-    for name, value in parse_qsl(query, keep_blank_values=True):
-        values.setdefault(name, []).append(value)
-    return values
-
-
-def _values_reader(member: Member) -> ReadValues:
-    if member.shape.type == "list":
-        read_element = scalars.reader(member.shape.element)
-        return lambda values: [read_element(value) for value in values]
-    read = scalars.reader(member)
-    return lambda values: read(values[0])
+        has_content_type = any(name == _CONTENT_TYPE for name, _ in head.headers.values())
+        return _OutputPlan(head, payload, body, has_content_type)

@@ -55,6 +55,8 @@ def writer(member: Member, timestamp_format: str) -> WriteText:
             return _write_float
         case "timestamp":
             spelling = member.timestamp_format or shape.timestamp_format or timestamp_format
+            if spelling == timestamps.ISO_8601 and timestamp_format == timestamps.ISO_8601_MS:
+                spelling = timestamp_format
             return lambda value: timestamps.write_text(value, spelling)
         case "blob":
             return lambda value: base64.b64encode(value).decode("ascii")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime, parsedate_to_datetime
 
@@ -10,6 +11,11 @@ from redrive.core.clock import Instant, parse_instant
 ISO_8601 = "iso8601"
 UNIX = "unixTimestamp"
 RFC_822 = "rfc822"
+ISO_8601_MS = "iso8601-ms"
+"""ISO 8601 with milliseconds, also where they are zero: the spelling of S3's documents."""
+
+RFC_822_KEPT = 1_000
+"""Size of the cache of dates: many answers name the same seconds."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -25,13 +31,18 @@ def write_number(instant: Instant) -> int | float:
 
 def write_text(instant: Instant, spelling: str) -> str:
     """An instant as text. ISO 8601 has milliseconds only if they are not zero; RFC 822 has whole seconds."""
+    if spelling == RFC_822:
+        return _rfc_822(instant // 1000)
     if spelling == UNIX:
         return str(write_number(instant))
     moment = _EPOCH + instant * _MILLISECOND
-    if spelling == RFC_822:
-        return format_datetime(moment, usegmt=True)
-    precision = "milliseconds" if instant % 1000 else "seconds"
+    precision = "milliseconds" if instant % 1000 or spelling == ISO_8601_MS else "seconds"
     return moment.replace(tzinfo=None).isoformat(timespec=precision) + "Z"
+
+
+@functools.lru_cache(RFC_822_KEPT)
+def _rfc_822(second: int) -> str:
+    return format_datetime(_EPOCH + timedelta(seconds=second), usegmt=True)
 
 
 def read_number(seconds: float) -> Instant:

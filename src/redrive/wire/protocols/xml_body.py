@@ -1,4 +1,4 @@
-"""XML bodies, written by closures that are compiled once per shape. Used by the query protocol."""
+"""XML bodies, written by closures that are compiled once per shape. Used by the query protocol, and REST with XML."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ Write = Callable[[list[str], Any], None]
 # cannot express, not even as references, become U+FFFD: an error may quote any text that was sent.
 _UNKNOWN = (*range(0x9), 0xB, 0xC, *range(0xE, 0x20), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF)
 _ESCAPES = dict.fromkeys(_UNKNOWN, "\ufffd") | str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#xD;"})
+_QUOTED = _ESCAPES | str.maketrans({'"': "&quot;", "\n": "&#xA;", "\t": "&#x9;"})
 
 
 def escape(text: str) -> str:
@@ -29,8 +30,9 @@ def element(name: str, text: str) -> str:
 class XmlWriter:
     """Compiles shapes to functions that append a value's markup to a list of pieces. The functions raise Bug."""
 
-    def __init__(self) -> None:
+    def __init__(self, timestamp_format: str = timestamps.ISO_8601) -> None:
         self._structures: dict[str, Write] = {}
+        self._timestamp_format = timestamp_format
 
     def structure(self, shape: Shape) -> Write:
         """The function that writes the members of a structure, without an element around them."""
@@ -50,13 +52,37 @@ class XmlWriter:
 
         self._structures[shape.name] = write
         for member in shape.members.values():
-            fields[member.name] = self._member(member, member.query_name)
+            if not member.is_attribute:
+                fields[member.name] = self._member(member, member.query_name)
+        return write
+
+    def _attributed(self, shape: Shape, name: str) -> Write:
+        """The function that writes a structure with its element, some of whose members are attributes."""
+        inner = self.structure(shape)
+        texts = {
+            member.name: (member.query_name, scalars.writer(member, self._timestamp_format))
+            for member in shape.members.values() if member.is_attribute
+        }  # fmt: skip
+        prefix, uri = shape.namespace or ("", "")
+        head = f'<{name} xmlns:{prefix}="{uri}"' if prefix else f"<{name}"
+
+        def write(out: list[str], value: Any) -> None:
+            out.append(head)
+            for member, (attribute, text_of) in texts.items():
+                if value.get(member) is not None:
+                    out.append(f' {attribute}="{text_of(value[member]).translate(_QUOTED)}"')
+            out.append(">")
+            inner(out, {member: item for member, item in value.items() if member not in texts})
+            out.append(f"</{name}>")
+
         return write
 
     def _member(self, member: Member, name: str) -> Write:
         """The function that writes a value with its element; a flattened value has several elements."""
         flat = member.is_flattened or member.shape.is_flattened
         match member.shape.type:
+            case "structure" if any(part.is_attribute for part in member.shape.members.values()):
+                return self._attributed(member.shape, name)
             case "structure":
                 return _wrapped(name, self.structure(member.shape))
             case "list" if flat:
@@ -68,7 +94,7 @@ class XmlWriter:
             case "map":
                 return _wrapped(name, self._map(member, "entry"))
             case _:
-                return _scalar(member, name)
+                return _scalar(member, name, self._timestamp_format)
 
     def _list(self, member: Member, name: str) -> Write:
         compiled: list[Write] = []
@@ -82,7 +108,7 @@ class XmlWriter:
         return write
 
     def _map(self, member: Member, name: str) -> Write:
-        write_key = _scalar(member.shape.key, member.shape.key.query_name or "key")
+        write_key = _scalar(member.shape.key, member.shape.key.query_name or "key", self._timestamp_format)
         compiled: list[Write] = []
 
         def write(out: list[str], value: Any) -> None:
@@ -107,8 +133,8 @@ def _wrapped(name: str, inner: Write) -> Write:
     return write
 
 
-def _scalar(member: Member, name: str) -> Write:
-    text_of = scalars.writer(member, timestamps.ISO_8601)
+def _scalar(member: Member, name: str, timestamp_format: str) -> Write:
+    text_of = scalars.writer(member, timestamp_format)
 
     def write(out: list[str], value: Any) -> None:
         out.append(element(name, text_of(value)))

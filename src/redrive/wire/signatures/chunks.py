@@ -1,4 +1,4 @@
-"""Bodies that are signed in chunks (`aws-chunked`): parsed as a whole; each chunk's signature is verified.
+"""Bodies that are signed in chunks (`aws-chunked`): read piece by piece; each chunk's signature is verified.
 
     10000;chunk-signature=ad80…⏎ 65,536 bytes ⏎        each signature covers the previous signature
     0;chunk-signature=b6c6…⏎                            the last chunk is empty
@@ -16,6 +16,9 @@ import hmac
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum, auto
+from types import MappingProxyType
+from typing import NamedTuple
 
 from redrive.core.errors import ServiceError
 
@@ -23,7 +26,7 @@ TRAILER_SIGNATURE = "x-amz-trailer-signature"
 CHUNK_HEAD_BYTES_MAX = 256
 TRAILERS_BYTES_MAX = 16 * 1024
 
-_HEAD = re.compile(rb"([0-9a-fA-F]{1,16})(?:;chunk-signature=([0-9a-f]{64}))?")
+_HEAD = re.compile(rb"([0-9a-fA-F]{1,16})(?:;chunk-signature=([0-9a-zA-Z*]{1,144}))?")
 _EMPTY_HASH = hashlib.sha256(b"").hexdigest()
 
 
@@ -64,60 +67,142 @@ class Decoded:
     trailers: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_chunks(body: bytes, signer: ChunkSigner | None, *, has_trailer: bool, decoded_length: int | None) -> Decoded:
-    """Read a body in chunks. `signer` None is for chunks without signatures (STREAMING-UNSIGNED-PAYLOAD-TRAILER).
+class ChunkForm(NamedTuple):
+    """How chunks are written: with signatures, and with trailers after the last chunk."""
 
-    `decoded_length` is X-Amz-Decoded-Content-Length. `has_trailer`: the request announced trailers.
-    Errors: SignatureDoesNotMatch; IncompleteBody (no chunks, or they end early).
-    """
-    pieces: list[bytes] = []
-    previous = "" if signer is None else signer.seed
-    at = 0
-    while True:
-        size, given, at = _head(body, at, is_signed=signer is not None)
-        content = body[at : at + size]
-        if len(content) != size:
+    is_signed: bool
+    has_trailer: bool
+
+
+CHUNK_FORMS: Mapping[str, ChunkForm] = MappingProxyType(
+    {
+        "STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD": ChunkForm(is_signed=True, has_trailer=False),
+        "STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD-TRAILER": ChunkForm(is_signed=True, has_trailer=True),
+        "STREAMING-AWS4-HMAC-SHA256-PAYLOAD": ChunkForm(is_signed=True, has_trailer=False),
+        "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER": ChunkForm(is_signed=True, has_trailer=True),
+        "STREAMING-UNSIGNED-PAYLOAD-TRAILER": ChunkForm(is_signed=False, has_trailer=True),
+    }
+)
+"""The forms by the value of X-Amz-Content-Sha256 that announces them."""
+
+
+class _Stage(Enum):
+    """What the next byte of a body belongs to."""
+
+    HEAD = auto()
+    CONTENT = auto()
+    LINE_END = auto()
+    TRAILERS = auto()
+
+
+class ChunkReader:
+    """Reads a body in chunks piece by piece; a piece may end anywhere. Holds at most a head, or the trailers."""
+
+    def __init__(self, form: ChunkForm, signer: ChunkSigner | None, decoded_length: int | None) -> None:
+        """Without a `signer` signatures are read, but not verified. `decoded_length`: X-Amz-Decoded-Content-Length."""
+        self._form = form
+        self._signer = signer
+        self._decoded_length = decoded_length
+        self._previous = "" if signer is None else signer.seed
+        self._stage = _Stage.HEAD
+        self._pending = b""
+        self._given = ""
+        self._left = 0
+        self._hash = hashlib.sha256()
+        self.size = 0
+
+    def feed(self, piece: bytes) -> list[bytes]:
+        """The content in the next piece of the body. Errors: SignatureDoesNotMatch; IncompleteBody."""
+        data = self._pending + piece if self._pending else piece
+        self._pending = b""
+        found: list[bytes] = []
+        at = 0
+        while at < len(data):
+            match self._stage:
+                case _Stage.CONTENT:
+                    content = data[at : at + self._left]
+                    found.append(content)
+                    at += len(content)
+                    self._take(content)
+                case _Stage.HEAD:
+                    end = data.find(b"\r\n", at, at + CHUNK_HEAD_BYTES_MAX)
+                    if end < 0 and len(data) - at < CHUNK_HEAD_BYTES_MAX:
+                        break
+                    self._open(data, at, end)
+                    at = end + 2
+                case _Stage.LINE_END:
+                    if len(data) - at < 2:
+                        break
+                    if data[at : at + 2] != b"\r\n":
+                        raise _incomplete("a chunk does not end where its size says")
+                    at += 2
+                    self._stage = _Stage.HEAD
+                case _Stage.TRAILERS:
+                    break
+        self._pending = data[at:]
+        if self._stage is _Stage.TRAILERS and len(self._pending) > TRAILERS_BYTES_MAX:
+            raise _incomplete(f"its trailers are longer than {TRAILERS_BYTES_MAX} bytes")
+        return found
+
+    def finish(self) -> Mapping[str, str]:
+        """The trailers, once the body has ended. Errors: as those of `feed`."""
+        if self._stage is _Stage.CONTENT:
             raise _incomplete("a chunk is shorter than its size")
-        if signer is not None:
-            previous = _checked(signer.chunk(content, previous), given)
-        at += size
-        if size == 0:
-            break
-        pieces.append(content)
-        at = _line_end(body, at)
-    trailers = _trailers(body, at, signer, previous) if has_trailer else _nothing_after(body, at)
-    whole = b"".join(pieces)
-    if decoded_length is not None and decoded_length != len(whole):
-        raise _incomplete(f"it holds {len(whole)} bytes, and X-Amz-Decoded-Content-Length says {decoded_length}")
-    return Decoded(whole, trailers)
+        if self._stage is not _Stage.TRAILERS:
+            raise _incomplete("there is no last chunk")
+        rest, has_trailer = self._pending, self._form.has_trailer
+        trailers = _trailers(rest, self._signer, self._previous) if has_trailer else _nothing_in(rest)
+        self._check_size(is_whole=True)
+        return trailers
+
+    def _open(self, data: bytes, at: int, end: int) -> None:
+        head = None if end < 0 else _HEAD.fullmatch(data, at, end)
+        if head is None or (head[2] is not None) != self._form.is_signed:
+            raise _incomplete("a chunk has no head of the announced form")
+        self._left, self._given = int(head[1], 16), (head[2] or b"").decode()
+        self._hash = hashlib.sha256()
+        if self._left:
+            self._stage = _Stage.CONTENT
+        else:
+            self._verify()
+            self._stage = _Stage.TRAILERS
+
+    def _take(self, content: bytes) -> None:
+        self.size += len(content)
+        self._check_size(is_whole=False)
+        self._left -= len(content)
+        if self._signer is not None:
+            self._hash.update(content)
+        if not self._left:
+            self._verify()
+            self._stage = _Stage.LINE_END
+
+    def _verify(self) -> None:
+        if self._signer is not None and self._form.is_signed:
+            expected = self._signer.hashed_chunk(self._hash.hexdigest(), self._previous)
+            self._previous = _checked(expected, self._given)
+
+    def _check_size(self, *, is_whole: bool) -> None:
+        declared = self._decoded_length
+        if declared is not None and (self.size > declared or (is_whole and self.size != declared)):
+            raise _incomplete(f"it holds {self.size} bytes, and X-Amz-Decoded-Content-Length says {declared}")
 
 
-def _head(body: bytes, at: int, *, is_signed: bool) -> tuple[int, str, int]:
-    """The size and the signature of the chunk that begins here, and the start of its content."""
-    end = body.find(b"\r\n", at, at + CHUNK_HEAD_BYTES_MAX)
-    head = None if end < 0 else _HEAD.fullmatch(body, at, end)
-    if head is None or (head[2] is not None) != is_signed:
-        raise _incomplete("a chunk has no head of the announced form")
-    return int(head[1], 16), (head[2] or b"").decode(), end + 2
+def read_chunks(body: bytes, signer: ChunkSigner | None, *, form: ChunkForm, decoded_length: int | None) -> Decoded:
+    """Read a whole body in chunks. Errors: SignatureDoesNotMatch; IncompleteBody (no chunks, or they end early)."""
+    reader = ChunkReader(form, signer, decoded_length)
+    content = b"".join(reader.feed(body))
+    return Decoded(content, reader.finish())
 
 
-def _line_end(body: bytes, at: int) -> int:
-    if body[at : at + 2] != b"\r\n":
-        raise _incomplete("a chunk does not end where its size says")
-    return at + 2
-
-
-def _nothing_after(body: bytes, at: int) -> Mapping[str, str]:
-    if body[at:] not in (b"", b"\r\n"):
+def _nothing_in(rest: bytes) -> Mapping[str, str]:
+    if rest not in (b"", b"\r\n"):
         raise _incomplete("something comes after the last chunk")
     return {}
 
 
-def _trailers(body: bytes, at: int, signer: ChunkSigner | None, previous: str) -> Mapping[str, str]:
+def _trailers(rest: bytes, signer: ChunkSigner | None, previous: str) -> Mapping[str, str]:
     """The trailers after the last chunk; the last trailer is the signature of the others."""
-    rest = body[at:]
-    if len(rest) > TRAILERS_BYTES_MAX:
-        raise _incomplete(f"its trailers are longer than {TRAILERS_BYTES_MAX} bytes")
     found: dict[str, str] = {}
     for line in rest.decode("latin-1").replace("\r\n", "\n").split("\n"):
         name, colon, value = line.partition(":")
@@ -125,8 +210,8 @@ def _trailers(body: bytes, at: int, signer: ChunkSigner | None, previous: str) -
             raise _incomplete("a trailer has no value")
         if line:
             found[name.strip().lower()] = value.strip()
+    given = found.pop(TRAILER_SIGNATURE, "")
     if signer is not None:
-        given = found.pop(TRAILER_SIGNATURE, "")
         signed = "".join(f"{name}:{value}\n" for name, value in found.items())
         _checked(signer.trailer(signed.encode("latin-1"), previous), given)
     return found

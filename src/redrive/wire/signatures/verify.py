@@ -22,6 +22,7 @@ from urllib.parse import quote, unquote_to_bytes
 from redrive.core.clock import MINUTE_MS, SECOND_MS, Instant
 from redrive.core.errors import ServiceError
 from redrive.wire.message import HttpRequest
+from redrive.wire.signatures.chunks import CHUNK_FORMS, ChunkSigner
 from redrive.wire.signatures.sigv4 import ALGORITHM, Credential, Signature
 
 SKEW_MS = 15 * MINUTE_MS
@@ -37,14 +38,6 @@ Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-authenti
 """
 
 UNSIGNED_PAYLOAD = "UNSIGNED-PAYLOAD"
-STREAMING_PAYLOADS = frozenset(
-    {
-        "STREAMING-AWS4-HMAC-SHA256-PAYLOAD", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER",
-        "STREAMING-UNSIGNED-PAYLOAD-TRAILER",
-    }
-)  # fmt: skip
-"""Values that replace the body's hash if the body comes in chunks: only S3 allows them."""
-
 SIGNING_KEYS_KEPT = 1_000
 """Size of the cache of keys: one key signs all requests of a day with one access key, to one service in one region."""
 
@@ -85,6 +78,12 @@ def verify(
             return
         shown = shown or _shown(text, to_sign)
     raise _mismatch(_MISMATCH + shown if wordy else _MISMATCH)
+
+
+def chunk_signer(credential: Credential, signature: Signature, secret: str) -> ChunkSigner:
+    """What the signatures of a body's chunks are made with, from the verified signature of the head."""
+    key = signing_key(secret, credential.date, credential.region, credential.service)
+    return ChunkSigner(key, _stamp(_instant(signature.signed_at)), _scope(credential), signature.text)
 
 
 def sign(
@@ -204,7 +203,7 @@ def _body_hash(request: HttpRequest, signature: Signature, service: str) -> str:
     if service == _S3:
         if declared is None and signature.is_presigned:
             return UNSIGNED_PAYLOAD
-        if declared is not None and (declared == UNSIGNED_PAYLOAD or declared in STREAMING_PAYLOADS):
+        if declared is not None and (declared == UNSIGNED_PAYLOAD or declared in CHUNK_FORMS):
             return declared
     actual = hashlib.sha256(request.body).hexdigest() if request.body else _EMPTY_HASH
     if service == _S3 and declared is not None and not hmac.compare_digest(declared.encode(), actual.encode()):

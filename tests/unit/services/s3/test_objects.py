@@ -9,6 +9,7 @@ import pytest
 
 from redrive.delivery.bodies import Content, Received, Segment
 from redrive.delivery.checksums import digests_of
+from redrive.store.api import Transaction
 from redrive.testing.world import World
 
 HELLO = "5d41402abc4b2a76b9719d911017c592"
@@ -328,13 +329,18 @@ def test_large_body_of_another_service_is_stored_and_answered_as_content(world: 
 
 def test_received_body_is_adopted_and_released_with_its_object(world: World, call) -> None:
     body = b"x" * 100_000
-    world.store.run(lambda tx: tx.bodies.put_piece("id", 0, body))
+    world.store.run(lambda tx: receive(tx, "id", body))
     call("PutObject", Key="k", Body=Received(len(body), None, Segment("id", len(body)), digests_of(body)))
     assert referenced(world) == [("id", 1)]
 
     call("PutObject", Key="k", Body=b"new")
 
     assert referenced(world) == [("id", 0)]
+
+
+def receive(tx: Transaction, body_id: str, body: bytes) -> None:
+    tx.bodies.begin(body_id, now=tx.now)
+    tx.bodies.put_piece(body_id, 0, body, now=tx.now)
 
 
 def referenced(world: World) -> list[tuple[str, int]]:
