@@ -72,7 +72,8 @@ def create_change_set(
     notification_arns: Sequence[str] | None = None, tags: Sequence[Document] | None = None,
     client_token: str | None = None, description: str | None = None, change_set_type: str = "UPDATE",
     resources_to_import: Sequence[Document] | None = None, include_nested_stacks: bool | None = None,
-    on_stack_failure: str | None = None, import_existing_resources: bool | None = None,
+    on_stack_failure: str | None = None,
+    import_existing_resources: bool | None = None,  # noqa: ARG001 -- what exists already is not taken over.
     deployment_mode: str | None = None, deployment_config: Document | None = None,
     disable_validation: bool | None = None,  # noqa: ARG001 -- nothing is validated before deployment here.
 ) -> Document:  # fmt: skip

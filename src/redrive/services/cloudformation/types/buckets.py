@@ -130,7 +130,7 @@ def _create(place: Place, properties: Document) -> Existing:
         BucketNamespace=_ACCOUNT_REGIONAL if "BucketNamePrefix" in properties else properties.get("BucketNamespace"),
     )  # fmt: skip
     # What the bucket was created with does not differ any more.
-    done = {key: properties[key] for key in ("OwnershipControls", "ObjectLockEnabled") if key in properties}
+    done: Document = {key: properties[key] for key in ("OwnershipControls", "ObjectLockEnabled") if key in properties}
     if properties.get("AccessControl") == "Private":
         done["AccessControl"] = "Private"
     _settle(place, name, done, properties)
