@@ -8,11 +8,21 @@ They are installed when a function that names them is started first, and kept fo
 
 from __future__ import annotations
 
+import re
 import threading
 from pathlib import Path
 
 from redrive.core.errors import UserError
-from redrive.invoke.runtime.npm import MODULES, Npm, sdk_packages
+from redrive.invoke.runtime.npm import MODULES, Npm, own_sources, sdk_packages
+
+_NAMED_LATER = re.compile(r"""@aws-sdk/client-(?:\$\{|["'`]\s*(?:\+|\.concat\())""")
+"""Code that makes up the name of a client when it runs, as the CDK's handler of AwsCustomResource does."""
+
+_CLIENTS = (
+    "cloudformation", "cloudtrail", "cloudwatch", "cloudwatch-logs", "dynamodb", "ecr", "eventbridge", "iam", "kinesis",
+    "kms", "lambda", "s3", "scheduler", "secrets-manager", "sns", "sqs", "ssm", "sts",
+)  # fmt: skip
+"""The clients of what this server serves: such code can have use for no others."""
 
 _SOURCE_FILES_MAX = 10_000
 """A function with more files is not searched: it has brought its packages."""
@@ -41,8 +51,11 @@ class NodeSdk:
         files = {str(path.relative_to(task_root)): path for path in task_root.rglob("*") if path.is_file()}
         if len(files) > _SOURCE_FILES_MAX:
             return ""
+        wanted = sdk_packages(files, runtime)
+        if any(_NAMED_LATER.search(path.read_text("utf-8", errors="replace")) for path in own_sources(files)):
+            wanted |= {f"@aws-sdk/client-{name}": "^3" for name in _CLIENTS}
         missing = {
-            name: version for name, version in sdk_packages(files, runtime).items()
+            name: version for name, version in wanted.items()
             if not (self._modules / name).exists()
         }  # fmt: skip
         if not missing:

@@ -65,6 +65,11 @@ class Npm:
         return self.command
 
 
+def own_sources(files: Mapping[str, Path]) -> list[Path]:
+    """The sources among the files of a function, without those of the packages that it has brought."""
+    return [path for name, path in files.items() if f"{MODULES}/" not in name and path.suffix in _SOURCES]
+
+
 def sdk_packages(files: Mapping[str, Path], runtime: str) -> dict[str, str]:
     """The packages of AWS's SDK that code uses and does not bring: AWS has them in the runtime. With their versions."""
     digits = re.match(r"nodejs(\d+)", runtime)
@@ -72,7 +77,7 @@ def sdk_packages(files: Mapping[str, Path], runtime: str) -> dict[str, str]:
         return {}
     is_old = int(digits[1]) <= _LAST_MAJOR_WITH_SDK_2
     pattern, version = (_SDK_2, "^2") if is_old else (_SDK_3, "^3")
-    own = [path for name, path in files.items() if f"{MODULES}/" not in name and path.suffix in _SOURCES]
+    own = own_sources(files)
     used = {match["name"] for path in own for match in pattern.finditer(path.read_text("utf-8", errors="replace"))}
     return {
         name: version if name.startswith("@aws-sdk/") or is_old else "*"
