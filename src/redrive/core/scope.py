@@ -16,6 +16,10 @@ class Scope:
         return f"{self.account}/{self.region}"
 
 
+ANONYMOUS = "anonymous"
+"""The account of a caller who has not signed, where AWS serves such callers: objects and functions that all may use."""
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """The caller of an operation.
@@ -46,6 +50,11 @@ class Caller:
         return self.role_arn is None and self.user_arn is None and not self.service
 
     @property
+    def is_anonymous(self) -> bool:
+        """Whether nobody has signed: only the policy of what is called can allow anything."""
+        return self.scope.account == ANONYMOUS
+
+    @property
     def account(self) -> str:
         return self.scope.account
 
@@ -58,6 +67,8 @@ class Caller:
         """The caller's name in AWS's messages: the account's root, a user, `…:assumed-role/ROLE/SESSION`, a service."""
         if self.service:
             return self.service
+        if self.is_anonymous:
+            return ANONYMOUS
         if self.role_arn is None:
             return self.user_arn or f"arn:aws:iam::{self.account}:root"
         role_name = self.role_arn.rsplit("/", 1)[-1]

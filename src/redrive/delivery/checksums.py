@@ -74,3 +74,17 @@ def digests_of(content: bytes, others: Iterable[str] = ()) -> Mapping[str, bytes
     digests = Digests(others)
     digests.update(content)
     return digests.values
+
+
+def combined(algorithm: str, digests: Iterable[tuple[bytes, int]]) -> bytes:
+    """The digest of a body of which the digest and the size of each piece are known. Errors: KeyError (no CRC)."""
+    from awscrt import checksums  # noqa: PLC0415 - see above.
+
+    combine = {
+        "CRC32": checksums.combine_crc32, "CRC32C": checksums.combine_crc32c,
+        "CRC64NVME": checksums.combine_crc64nvme,
+    }[algorithm]  # fmt: skip
+    value = 0
+    for digest, size in digests:
+        value = combine(value, int.from_bytes(digest, "big"), size)
+    return value.to_bytes(_CRC_BYTES[algorithm], "big")

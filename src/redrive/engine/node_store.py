@@ -7,12 +7,14 @@ and then deletes it. The server writes nowhere else, whatever a request says.
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from redrive.core.documents import Document
 from redrive.core.errors import UserError
 from redrive.store.files.backup import copy_store
+from redrive.store.files.bodies import BodyFiles
 from redrive.store.files.report import report_on_running
 
 PIECE_BYTES = 4 * 1024 * 1024
@@ -35,9 +37,10 @@ class _Backup:
 class StoreFile:
     """Reads and copies this server's store. `place` is the file of the backup until it is deleted."""
 
-    def __init__(self, store: Path | None, place: Path | None) -> None:
-        """Both are None for a store in memory."""
+    def __init__(self, store: Path | None, place: Path | None, files: BodyFiles | None = None) -> None:
+        """All are None for a store in memory. `files` are its large bodies."""
         self._store = store
+        self._kept = nullcontext if files is None else files.kept
         self._place = place
         self._turn = threading.Lock()
         self._backup = _Backup()
@@ -45,7 +48,8 @@ class StoreFile:
     def report(self) -> Document:
         """Read the whole store as of one instant; report what is wrong. Errors: UserError: the store is in memory."""
         store, _ = self._paths()
-        return report_on_running(store)
+        with self._kept():
+            return report_on_running(store)
 
     def create_backup(self) -> Document:
         """Copy the store; returns when the copy is complete. Meanwhile `backup` shows the progress.
@@ -63,7 +67,8 @@ class StoreFile:
             def progress(copied: int, pages: int) -> None:
                 backup.copied, backup.pages = copied, pages
 
-            copy_store(store, place, progress=progress)
+            with self._kept():
+                copy_store(store, place, progress=progress)
             backup.size_bytes = place.stat().st_size
         finally:
             self._turn.release()

@@ -34,7 +34,6 @@ from redrive.gateway.downloads import Downloads
 from redrive.gateway.function_urls import UrlExchange, UrlTarget, may_be_url, url_target
 from redrive.gateway.guard import Guard, Preflight, Refused
 from redrive.gateway.http.ports import Body, Reply, Upload
-from redrive.gateway.object_bodies import is_object_body, plan_of
 from redrive.gateway.refusals import OWN_PATH, own_refusal, refusal
 from redrive.gateway.storage import Commits
 from redrive.gateway.streaming import Streamer, topics_of
@@ -121,16 +120,20 @@ class App:
         self._uploads.close()
         self._downloads.close()
 
+    async def drain(self, *, grace_s: float) -> None:
+        """Wait until what lost uploads have written is deleted, after all connections are closed."""
+        await self._uploads.drain(grace_s=grace_s)
+
     def open_upload(self, head: HttpRequest, changed: Callable[[], None]) -> Upload | HttpResponse | None:
         """See OpenUpload in gateway/http/ports.py."""
         return self._uploads.open(head, changed)
 
     def _judge_upload(self, head: HttpRequest) -> Plan | HttpResponse | None:
         """How to receive a large body, or one of unknown length: what may not come at all is not written first."""
-        if not is_object_body(head):
-            return None
-        verdict = self._guard.judge(head)
-        return self._refused(head, verdict) if isinstance(verdict, Refused) else plan_of(head)
+        plan = self._gateway.plan_upload(head)
+        if isinstance(plan, Plan) and isinstance(verdict := self._guard.judge(head), Refused):
+            return self._refused(head, verdict)
+        return plan
 
     def _refuse(self, request: HttpRequest, error: ServiceError) -> HttpResponse:
         return errors_for(request).encode_error(error, new_uuid(self._entropy))

@@ -28,9 +28,10 @@ def request_of(request: AWSPreparedRequest, *, reached_by: str = "") -> HttpRequ
 
 
 def body_of(body: object) -> bytes:
-    """The bytes of a body in any form that botocore takes: bytes, text or file."""
-    if isinstance(body, io.IOBase):
-        body = body.read()
+    """The bytes of a body in any form that botocore takes: bytes, text or file; s3transfer's parts only read."""
+    read = getattr(body, "read", None)
+    if read is not None:
+        body = read()
     if isinstance(body, str):
         return body.encode()
     return bytes(body) if isinstance(body, bytes | bytearray) else b""

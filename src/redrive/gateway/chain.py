@@ -22,13 +22,14 @@ from redrive.core.documents import Document
 from redrive.core.entropy import Entropy, new_row_id
 from redrive.core.errors import Bug, Conflict, Doubtful, ServiceError, Unavailable, UserError
 from redrive.core.log import Log
-from redrive.core.scope import Caller, Scope
+from redrive.core.scope import ANONYMOUS, Caller, Scope
+from redrive.delivery.bodies import Received
 from redrive.delivery.operation import Answer, EventStream, StreamedOutside
 from redrive.delivery.web import StreamedWeb
 from redrive.engine.engine import Engine
 from redrive.engine.registry import Entry, Unserved
 from redrive.gateway.certificates import certificate_exchange, is_for_certificate
-from redrive.gateway.contents import ReadContent, rows_reader, with_whole_body
+from redrive.gateway.downloads import read_content
 from redrive.gateway.function_urls import (
     UrlExchange,
     UrlTarget,
@@ -38,7 +39,10 @@ from redrive.gateway.function_urls import (
     url_target,
 )
 from redrive.gateway.identity import Identity
+from redrive.gateway.object_bodies import brings_bytes, plan_of
+from redrive.gateway.uploads import Plan
 from redrive.store.api import Transaction
+from redrive.store.bodies import Bodies, RowBodies
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model.files import Models
 from redrive.wire.protocols.codec import OpenedStream, StreamingCodec
@@ -53,7 +57,7 @@ TRACE_HEADER = "x-amzn-trace-id"
 """The header that passes X-Ray's trace from service to service."""
 
 
-NOBODY = Scope("anonymous", "us-east-1")
+NOBODY = Scope(ANONYMOUS, "us-east-1")
 """The account of a request to a function URL that nobody signed."""
 
 
@@ -88,11 +92,11 @@ class Gateway:
 
     def __init__(
         self, engine: Engine, models: Models, *, identity: Identity, entropy: Entropy, log: Log,
-        read_content: ReadContent | None = None,
+        bodies: Bodies | None = None,
     ) -> None:  # fmt: skip
-        """`read_content` reads bodies of answers for `respond`; without it, from the rows of the store."""
+        """`bodies` are those of the store, for the answers of `respond`; without them, those in its rows."""
         self._engine = engine
-        self._read_content = read_content or rows_reader(engine)
+        self._bodies = bodies or RowBodies(engine.run)
         self._router = Router(models)
         self._identity = identity
         self._entropy = entropy
@@ -112,13 +116,16 @@ class Gateway:
             return self._unroutable(error, request, request_id)
         try:
             spec = route.service.spec
-            signer = self._identity.identify(
-                request, request_id, spec.signing_name, wordy=isinstance(route.codec, QueryCodec)
-            )
+            is_xml = isinstance(route.codec, RestXmlCodec)
+            if is_xml:
+                signer = self._identity.identify_for_s3(request, request_id)
+            else:
+                is_wordy = isinstance(route.codec, QueryCodec)
+                signer = self._identity.identify(request, request_id, spec.signing_name, wordy=is_wordy)
             caller = signer.caller
             if TRACE_HEADER in request.headers:
                 caller = dataclasses.replace(caller, trace_header=request.headers[TRACE_HEADER])
-            if isinstance(route.codec, RestXmlCodec):
+            if is_xml:
                 request = unchunked(request, signer.chunks)
             params = route.codec.decode(route.operation, request, route.path_params)
             entry = self._entry(route, params)
@@ -126,6 +133,27 @@ class Gateway:
             return Exchange(route, entry, caller, params, self._engine, request.headers, signer.user_key, gzip)
         except ServiceError as error:
             return _encoded_error(route, error, request_id)
+
+    def plan_upload(self, head: HttpRequest) -> Plan | HttpResponse | None:
+        """How to receive a large body: that of an object. None for any other body.
+
+        What is not signed as it should be is refused before anything is written.
+        """
+        if head.method != "PUT" or (may_be_url(head) and url_target(head) is not None):
+            return None
+        try:
+            route = self._router.route(head)
+        except Unroutable:
+            return None
+        if not isinstance(route.codec, RestXmlCodec) or not brings_bytes(route.operation):
+            return None
+        request_id = new_row_id(self._entropy, self._identity.now)
+        try:
+            announced = dataclasses.replace(head, received=Received(0, b""))
+            signer = self._identity.identify(announced, request_id, route.service.spec.signing_name)
+        except ServiceError as error:
+            return _encoded_error(route, error, request_id)
+        return plan_of(head, signer.chunks)
 
     def _open_url(self, request: HttpRequest, target: UrlTarget, request_id: str) -> UrlExchange | HttpResponse:
         """Identify who calls a function URL. What the URL itself decides is known in the step."""
@@ -190,7 +218,11 @@ class Gateway:
         if isinstance(exchange, HttpResponse):
             return exchange
         try:
-            return with_whole_body(self._whole(exchange), self._read_content)
+            answer = self._whole(exchange)
+            if answer.content is not None:
+                body = read_content(self._bodies, answer.content)
+                return dataclasses.replace(answer, body=body, content=None)
+            return answer
         except (ServiceError, Conflict, UserError) as error:
             return self.answer(exchange, error)
 

@@ -1,6 +1,6 @@
 """The caller of a request, and whether the signature is genuine.
 
-    no signature         the account itself; refused where signatures are required
+    no signature         the account itself; refused where signatures are required; to S3: nobody
     --key                the root of its account
     session token        a session of a role, a user or an account; only this store can make the token
     AKIA… of this store  an IAM user, whom the step looks up: once a key's deletion is committed, the key is refused
@@ -18,11 +18,13 @@ from dataclasses import dataclass, field, replace
 
 from redrive.core.clock import Clock, Instant
 from redrive.core.errors import ServiceError
-from redrive.core.scope import Caller, Scope
+from redrive.core.scope import ANONYMOUS, Caller, Scope
 from redrive.core.sessions import SESSION_KEY_PREFIX, USER_KEY_PREFIX, Issuer, Session, is_own_token
 from redrive.wire.message import HttpRequest
 from redrive.wire.s3_body import chunk_form
 from redrive.wire.signatures.chunks import ChunkSigner
+from redrive.wire.signatures.s3_urls import check_presigned, check_presigned_v2, is_presigned
+from redrive.wire.signatures.sigv2 import SignatureV2, signature_v2, verify_v2
 from redrive.wire.signatures.sigv4 import Credential, credential_of, session_token, signature_of
 from redrive.wire.signatures.verify import chunk_signer, verify
 
@@ -96,14 +98,47 @@ class Identity:
             return Signer(Caller(Scope(account, credential.region or DEFAULT_REGION), request_id, host=host))
         return self._signer(credential, token, request_id, host)
 
+    def identify_for_s3(self, request: HttpRequest, request_id: str) -> Signer:
+        """The caller of a request to S3, who may be nobody, and may sign with version 2.
+
+        Errors: those of `identify`; AuthorizationQueryParametersError; AccessDenied; SignatureDoesNotMatch.
+        """
+        now = [clock.now() for clock in self._clocks]
+        if "authorization" not in request.headers and is_presigned(request.query):
+            check_presigned(request, now)
+            return self.identify(request, request_id, "s3")
+        older = signature_v2(request)
+        if older is not None:
+            return self._signer_v2(request, request_id, older, now)
+        if "authorization" in request.headers:
+            return self.identify(request, request_id, "s3")
+        host = request.headers.get("host", DEFAULT_HOST)
+        return Signer(Caller(Scope(ANONYMOUS, DEFAULT_REGION), request_id, host=host))
+
+    def _signer_v2(
+        self, request: HttpRequest, request_id: str, signature: SignatureV2, now: Sequence[Instant]
+    ) -> Signer:  # fmt: skip
+        """The signer by a signature of version 2, which names no Region."""
+        if "authorization" not in request.headers:
+            check_presigned_v2(signature.given, now)
+        token = request.headers.get("x-amz-security-token") or signature.given.get("x-amz-security-token")
+        credential = Credential(signature.access_key_id, "", DEFAULT_REGION, "s3")
+        signer = self._signer(credential, token, request_id, request.headers.get("host", DEFAULT_HOST))
+        if self.requires_signatures:
+            verify_v2(request, signature, self._secret_of(signature.access_key_id))
+        return signer
+
+    def _secret_of(self, access_key_id: str) -> str:
+        root_key = self._root_keys.get(access_key_id)
+        return root_key.secret if root_key else self.issuer.secret_of(access_key_id)
+
     def _verified(
         self, request: HttpRequest, request_id: str, credential: Credential, token: str | None, service: str, *,
         wordy: bool,
     ) -> Signer:  # fmt: skip
         """The signer, whose signature is genuine."""
         signer = self._signer(credential, token, request_id, request.headers.get("host", DEFAULT_HOST))
-        root_key = self._root_keys.get(credential.access_key_id)
-        secret = root_key.secret if root_key else self.issuer.secret_of(credential.access_key_id)
+        secret = self._secret_of(credential.access_key_id)
         now = [clock.now() for clock in self._clocks]
         signature = signature_of(request)
         verify(request, credential, signature, secret, service=service, wordy=wordy, now=now)

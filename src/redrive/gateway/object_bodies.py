@@ -1,26 +1,19 @@
-"""Which bodies are those of objects, and how they come: plain, or as aws-chunked; digested by which algorithms."""
+"""How the bodies of objects come: plain, or as aws-chunked; digested by which algorithms."""
 
 from __future__ import annotations
 
-import re
-from urllib.parse import unquote
-
 from redrive.gateway.uploads import Plan
 from redrive.wire.message import HttpRequest
+from redrive.wire.model.shapes import OperationModel
 from redrive.wire.s3_body import algorithms_asked, chunk_form, decoded_length
-from redrive.wire.signatures.chunks import ChunkReader, ChunkSigner
-
-_SUB_RESOURCE = re.compile(
-    r"(?:^|&)(?:acl|annotation|encryption|legal-hold|renameObject|retention|tagging|torrent)(?:[=&]|$)"
-)
+from redrive.wire.signatures.chunk_reader import ChunkReader
+from redrive.wire.signatures.chunks import ChunkSigner
 
 
-def is_object_body(head: HttpRequest) -> bool:
-    """Whether a request brings an object, or a part of one, to S3: PUT of a key, without a sub-resource."""
-    if head.method != "PUT" or "/" not in head.path.lstrip("/"):
-        return False
-    signed = head.headers.get("authorization", "") + unquote(head.query)
-    return "/s3/aws4_request" in signed and not _SUB_RESOURCE.search(head.query)
+def brings_bytes(operation: OperationModel) -> bool:
+    """Whether the body of an operation's requests is bytes, as of PutObject and UploadPart, and no document."""
+    shape = operation.input
+    return shape is not None and shape.payload is not None and shape.members[shape.payload].is_streaming
 
 
 def plan_of(head: HttpRequest, signer: ChunkSigner | None = None) -> Plan:
@@ -30,7 +23,10 @@ def plan_of(head: HttpRequest, signer: ChunkSigner | None = None) -> Plan:
     if form is None:
         return Plan(_number(headers.get("content-length")), algorithms_asked(headers))
     size = decoded_length(headers)
-    return Plan(size, algorithms_asked(headers), ChunkReader(form, signer if form.is_signed else None, size))
+    chunks = ChunkReader(
+        signer if form.is_signed else None, is_signed=form.is_signed, has_trailer=form.has_trailer, decoded_length=size
+    )
+    return Plan(size, algorithms_asked(headers), chunks)
 
 
 def _number(text: str | None) -> int | None:

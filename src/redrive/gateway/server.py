@@ -243,6 +243,7 @@ class Server:
             self._check_keys()
             await self._http(app, driver, started)
         finally:
+            await app.drain(grace_s=GRACE_S)
             app.close()
             await loop.run_in_executor(None, driver.stop)
             await loop.run_in_executor(None, engine.invoker.close)
@@ -256,7 +257,9 @@ class Server:
     def _node(self, driver: Driver) -> ServerNode:
         """This server, as the operations of `/_redrive/` see it."""
         facts = Facts(self._options.account, str(self._options.data or "memory"))
-        file = StoreFile(self._data.store, self._data.backup) if self._data else StoreFile(None, None)
+        file = StoreFile(None, None)
+        if self._data is not None and isinstance(self._storage, OwnStorage):
+            file = StoreFile(self._data.store, self._data.backup, self._storage.store.files)
         return ServerNode(facts, self._clock, driver, reset=self._store.reset, file=file, nodes=self._storage.nodes)
 
     def _describe(self) -> Mapping[str, object]:

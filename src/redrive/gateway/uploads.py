@@ -27,8 +27,7 @@ from redrive.gateway.http.ports import Upload
 from redrive.store.bodies import Bodies, BodyWriter
 from redrive.store.connection import StoreFull
 from redrive.wire.message import HttpRequest, HttpResponse
-from redrive.wire.s3_body import without_chunks
-from redrive.wire.signatures.chunks import ChunkReader
+from redrive.wire.signatures.chunk_reader import ChunkReader
 
 T = TypeVar("T")
 
@@ -80,6 +79,8 @@ class Uploads:
         self.threads = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="redrive-uploads")
         self.queued_bytes = 0
         self.count = 0
+        self.is_closed = False
+        self._idle: asyncio.Future[None] | None = None
         self._judge = judge
         self._clock = clock
         self._entropy = entropy
@@ -101,11 +102,26 @@ class Uploads:
 
     def reject(self, body_id: str) -> None:
         """Delete a received body, because its request was refused."""
+        if self.is_closed:
+            return
         rejected = asyncio.get_running_loop().run_in_executor(self.threads, self.bodies.reject, body_id)
         rejected.add_done_callback(self._rejected)
 
+    def ended(self) -> None:
+        """Say that an upload has ended."""
+        self.count -= 1
+        if not self.count and self._idle is not None and not self._idle.done():
+            self._idle.set_result(None)
+
+    async def drain(self, *, grace_s: float) -> None:
+        """Wait until what lost uploads have written is deleted. The next opening deletes what is left after that."""
+        if self.count:
+            self._idle = asyncio.get_running_loop().create_future()
+            await asyncio.wait([self._idle], timeout=grace_s)
+
     def close(self) -> None:
         """Shut down the threads without waiting for their work."""
+        self.is_closed = True
         self.threads.shutdown(wait=False, cancel_futures=True)
 
     def _rejected(self, done: asyncio.Future[None]) -> None:
@@ -146,15 +162,17 @@ class Intake:
             self._writer.write(bytes(self._small))
             self._small.clear()
 
-    def finish(self) -> tuple[Received, Mapping[str, str] | None]:
-        """The received body, and its trailers; None if it did not come in chunks. Errors: as `take`."""
-        trailers: Mapping[str, str] | None = None
+    def finish(self) -> Received:
+        """The received body. Errors: as `take`."""
+        trailers: Mapping[str, str] = {}
         if self._plan.chunks is not None:
-            trailers = self._plan.chunks.finish()
+            self._plan.chunks.finish()
+            trailers = self._plan.chunks.trailers
         if self._writer is None:
-            return Received(self._size, bytes(self._small), None, self._digests.values), trailers
+            return Received(self._size, bytes(self._small), None, self._digests.values, trailers)
         self._writer.finish()
-        return Received(self._size, None, Segment(self._body_id, self._size), self._digests.values), trailers
+        stored = Segment(self._body_id, self._size)
+        return Received(self._size, None, stored, self._digests.values, trailers)
 
     def abort(self) -> None:
         """Delete what was written."""
@@ -236,6 +254,8 @@ class ObjectUpload:
 
     def _work(self, work: Callable[[], T], then: Callable[[T], None], size: int = 0) -> None:
         """Do work in a thread, then go on here. `size`: how many bytes have been taken by that."""
+        if self._uploads.is_closed:
+            return
         self._is_working = True
 
         def worked(done: asyncio.Future[T]) -> None:
@@ -251,16 +271,8 @@ class ObjectUpload:
 
         asyncio.get_running_loop().run_in_executor(self._uploads.threads, work).add_done_callback(worked)
 
-    def _receive(self, came: tuple[Received, Mapping[str, str] | None]) -> None:
-        received, trailers = came
-        headers = self._head.headers
-        if trailers is not None:
-            try:
-                headers = without_chunks(headers, received.size, trailers)
-            except ServiceError as error:
-                self._fail(error)
-                return
-        self._end(dataclasses.replace(self._head, headers=headers, received=received))
+    def _receive(self, received: Received) -> None:
+        self._end(dataclasses.replace(self._head, received=received))
         if self._is_lost:
             self.answered(_CLOSED)
 
@@ -284,7 +296,7 @@ class ObjectUpload:
 
     def _end(self, outcome: HttpRequest | HttpResponse | None = None) -> None:
         self._is_over = True
-        self._uploads.count -= 1
+        self._uploads.ended()
         self.outcome = outcome
 
     def _drop_pieces(self) -> None:

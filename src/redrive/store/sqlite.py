@@ -114,7 +114,11 @@ class SqliteStore:
         twice.
         Errors: UserError if the file is not a redrive store or comes from a newer version; StoreDamaged.
         """
+        self.files: BodyFiles | None = None
         if isinstance(path, Path):
+            self.files = BodyFiles(bodies_beside(path), syncs=synchronous == "FULL")
+            if not path.exists():
+                self.files.refuse_strangers()
             opened = open_file(path, synchronous=synchronous, defers_sync=defers_sync)
         else:
             opened = open_memory(path)
@@ -133,7 +137,6 @@ class SqliteStore:
         self._services: Services | None = None
         self._accumulator = Accumulator()
         self._database = SqliteDatabase(opened.connection)
-        self.files = BodyFiles(bodies_beside(path), syncs=synchronous == "FULL") if isinstance(path, Path) else None
         self._tables = Tables(self._database, resources_max=knobs.cached_resources, files=self.files)
         if self.files is not None:
             is_other_boot = opened.life.opened not in ("", this_boot()) or opened.life.opened == UNKNOWN_BOOT

@@ -97,7 +97,8 @@ class Router:
         try:
             credential = credential_of(request)
         except ServiceError as error:
-            if self._xml is not None and is_marked(request):
+            may_be_s3 = is_marked(request) or ("X-Amz-" in request.query and may_be_bucket(request.path))
+            if self._xml is not None and may_be_s3:
                 return self._by_bucket(self._xml, request, is_signed=True)
             raise Unroutable(errors_for(request), error) from None
         if credential is None:

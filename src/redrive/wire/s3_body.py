@@ -15,7 +15,8 @@ from redrive.core.errors import ServiceError
 from redrive.delivery.bodies import Received
 from redrive.delivery.checksums import ALGORITHMS, ALWAYS, digests_of
 from redrive.wire.message import HttpRequest
-from redrive.wire.signatures.chunks import CHUNK_FORMS, ChunkForm, ChunkSigner, read_chunks
+from redrive.wire.signatures.chunk_reader import read_chunks
+from redrive.wire.signatures.chunks import CHUNK_FORMS, ChunkForm, ChunkSigner
 
 HASH_HEADER = "x-amz-content-sha256"
 _CHECKSUM_PREFIX = "x-amz-checksum-"
@@ -75,13 +76,16 @@ def without_chunks(headers: Mapping[str, str], size: int, trailers: Mapping[str,
 
 
 def unchunked(request: HttpRequest, signer: ChunkSigner | None) -> HttpRequest:
-    """A request without chunks in its body. A body that was received before was decoded then.
+    """A request without chunks in its body, and with its trailers. A body that was received before was decoded then.
 
     Errors: SignatureDoesNotMatch, if there is a `signer`; IncompleteBody; MalformedTrailerError.
     """
     form = chunk_form(request.headers)
-    if form is None or request.received is not None:
+    if form is None:
         return request
+    received = request.received
+    if received is not None:
+        return replace(request, headers=without_chunks(request.headers, received.size, received.trailers))
     length = decoded_length(request.headers)
     decoded = read_chunks(request.body, signer if form.is_signed else None, form=form, decoded_length=length)
     headers = without_chunks(request.headers, len(decoded.content), decoded.trailers)

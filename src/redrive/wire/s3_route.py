@@ -164,7 +164,8 @@ def _has(given: Mapping[str, str], names: Mapping[str, str]) -> bool:
 def _params(bucket: str, key: str) -> dict[str, str]:
     if not key:
         return {"Bucket": _decoded(bucket)} if bucket else {}
-    return {"Bucket": _decoded(bucket), "Key": _decoded(key)}
+    # Clients write a plus sign as %2B: a bare one is read as a blank, as in forms.
+    return {"Bucket": _decoded(bucket), "Key": _decoded(key.replace("+", " "))}
 
 
 def _decoded(text: str) -> str:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from redrive.core.clock import VirtualClock
-from redrive.core.errors import Conflict
+from redrive.core.errors import Conflict, UserError
 from redrive.delivery.upkeep.bodies import GRACE_MS, BodySweep
 from redrive.store.api import Transaction
 from redrive.store.bodies import Bodies, BodyGone, DiskBodies, RowBodies
 from redrive.store.connection import StoreFull
+from redrive.store.copying.copy import copy_place
+from redrive.store.files.backup import check_copy, copy_store
 from redrive.store.files.bodies import BodyFiles, bodies_beside, refused
+from redrive.store.files.report import report_on_running
 from redrive.store.files.settling import TURNS_MAX, settle
 from redrive.store.sqlite import SqliteStore
 from redrive.store.tables.bodies import FILE, PIECE_BYTES, PIECES_DELETED_MAX, ROWS, Unreferenced
@@ -320,3 +325,74 @@ def test_store_without_large_bodies_has_no_folder(tmp_path: Path) -> None:
 def test_full_disk_is_said_to_be_full(tmp_path: Path) -> None:
     assert isinstance(refused(tmp_path, OSError(28, "No space left on device")), StoreFull)
     assert not isinstance(refused(tmp_path, OSError(13, "Permission denied")), StoreFull)
+
+
+# The whole store.
+
+
+def test_backup_has_the_bodies_in_its_one_file(store: SqliteStore, tmp_path: Path) -> None:
+    receive(DiskBodies(files_of(store), RowBodies(store.run)), "b-01")
+    store.run(lambda tx: adopt(tx, "b-01"))
+    (tmp_path / "restored").mkdir()
+    restored = tmp_path / "restored" / "redrive.sqlite"
+
+    copy_store(tmp_path / "redrive.sqlite", restored, progress=lambda *_: None)
+    check_copy(restored)
+    again = open_store(restored)
+
+    assert again.run(lambda tx: tx.bodies.read("b-01", 0, len(CONTENT))) == CONTENT
+    assert not bodies_beside(restored).exists()
+    again.close()
+
+
+def test_report_names_bodies_whose_files_are_missing_or_cut(store: SqliteStore, tmp_path: Path) -> None:
+    files = files_of(store)
+    for name in ("whole", "short", "lost"):
+        receive(DiskBodies(files, RowBodies(store.run)), name)
+        store.run(partial(adopt, body_id=name))
+    (files.folder / "incoming" / "lost").unlink()
+    os.truncate(files.folder / "incoming" / "short", 5)
+
+    report = report_on_running(tmp_path / "redrive.sqlite")
+
+    assert report["ok"] is False
+    assert [finding.split()[5] for finding in report["findings"]] == ["lost", "short"]
+
+
+def test_copy_reads_files_as_rows(store: SqliteStore, tmp_path: Path) -> None:
+    receive(DiskBodies(files_of(store), RowBodies(store.run)), "b-01")
+    store.run(lambda tx: adopt(tx, "b-01"))
+    store.run(lambda tx: tx.bodies.put("b-02", CONTENT, now=1))
+    store.close()
+
+    copied = copy_place(tmp_path, tmp_path / "to", progress=lambda *_: None)
+    again = open_store(tmp_path / "to" / "redrive.sqlite")
+
+    assert (copied.tables["bodies"], copied.tables["body_pieces"]) == (2, 6)
+    assert again.run(lambda tx: [tx.bodies.read(name, 0, len(CONTENT)) for name in ("b-01", "b-02")]) == [CONTENT] * 2
+    again.close()
+
+
+def test_store_is_not_made_beside_the_bodies_of_another(store: SqliteStore, tmp_path: Path) -> None:
+    receive(DiskBodies(files_of(store), RowBodies(store.run)), "b-01")
+    store.close()
+    (tmp_path / "redrive.sqlite").rename(tmp_path / "elsewhere")
+
+    with pytest.raises(UserError, match="the store to which they belong is missing"):
+        open_store(tmp_path / "redrive.sqlite")
+
+    assert files_in(files_of(store).folder) == ["incoming/b-01"]
+    assert not (tmp_path / "redrive.sqlite").exists()
+
+
+def test_whole_folder_is_looked_through_after_the_machine_has_stopped(store: SqliteStore) -> None:
+    files = files_of(store)
+    receive(DiskBodies(files, RowBodies(store.run)), "b-01")
+    store.run(lambda tx: adopt(tx, "b-01"))
+    settle(files, store.run)
+    (files.folder / "01" / "stray-01").write_bytes(b"x")
+    known = store.run(lambda tx: tx.bodies.known(["b-01"]))
+
+    assert files.recover(lambda ids: known & set(ids), is_whole=False) == 0
+    assert files.recover(lambda ids: known & set(ids), is_whole=True) == 1
+    assert files_in(files.folder) == ["01/b-01"]

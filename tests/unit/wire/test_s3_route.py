@@ -133,6 +133,10 @@ def test_key_is_not_normalised(router: Router, key: str) -> None:
     assert router.route(request).path_params["Key"] == key
 
 
+def test_bare_plus_sign_in_a_path_is_a_blank(router: Router) -> None:
+    assert route(router, "GET", "/b/a+b%2Bc", **SIGNED).path_params["Key"] == "a b+c"
+
+
 def test_path_that_is_not_utf8_is_refused(router: Router) -> None:
     with pytest.raises(Unroutable) as caught:
         found(router, "GET", "/b/%ff")

@@ -17,7 +17,6 @@ LENGTH = "Content-Length"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in http.HTTPStatus}
 _SCHEMES = frozenset({b"http", b"https"})
-_LENGTH = "Content-Length"
 _WITHOUT_BODY = frozenset({204, 304})
 _REFUSALS = {
     400: ("MalformedHttpRequestException", "The request is not HTTP/1.1."),

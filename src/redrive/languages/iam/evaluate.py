@@ -82,7 +82,7 @@ def decide(
 
     A Deny anywhere takes precedence. Otherwise, within one account an Allow of the identity's or the resource's policy
     is sufficient, except that a trust policy must always allow; across accounts both must allow; an AWS service has
-    only the resource's policy.
+    only the resource's policy, and so has who has not signed.
     """
     question = _Question.of(request)
     trust_or_resource = PolicySource.TRUST if _is_trust(resource_policy) else PolicySource.RESOURCE
@@ -93,10 +93,11 @@ def decide(
         for statement in question.covered(policy, Effect.DENY):
             return ExplicitDeny(statement, source)
     reach, granted = question.grant(resource_policy)
-    needs_resource = request.is_cross_account or request.principal.service is not None or _is_trust(resource_policy)
+    has_no_policies = request.principal.has_no_policies
+    needs_resource = request.is_cross_account or has_no_policies or _is_trust(resource_policy)
     if reach is Reach.NOT and needs_resource:
         return ImplicitDeny(trust_or_resource)
-    if request.principal.service is not None or (reach is Reach.EXACT and not request.is_cross_account):
+    if has_no_policies or (reach is Reach.EXACT and not request.is_cross_account):
         return Allowed(granted)
     if reach < Reach.NAMED or request.is_cross_account:
         granted = question.first_allow(identity_policies)

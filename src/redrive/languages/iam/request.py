@@ -46,9 +46,12 @@ def passed_to(service: str, resource: str) -> Context:
     return {"iam:PassedToService": (service,), "iam:AssociatedResourceArn": (resource,)}
 
 
+_ANONYMOUS = "anonymous"
+
+
 @dataclass(frozen=True, slots=True)
 class PrincipalInfo:
-    """The principal of a request. Make one with `session`, `user`, `root` or `aws_service`.
+    """The principal of a request. Make one with `session`, `user`, `root`, `anonymous` or `aws_service`.
 
     `arn` is the ARN in AWS's messages; `role_arn` is the role of a session.
     """
@@ -80,9 +83,19 @@ class PrincipalInfo:
         return cls(f"arn:aws:iam::{account}:root", account)
 
     @classmethod
+    def anonymous(cls) -> PrincipalInfo:
+        """Somebody who has not signed."""
+        return cls(_ANONYMOUS, _ANONYMOUS)
+
+    @classmethod
     def aws_service(cls, name: str) -> PrincipalInfo:
         """An AWS service on its own behalf, `events.amazonaws.com`."""
         return cls(name, "", service=name)
+
+    @property
+    def has_no_policies(self) -> bool:
+        """Whether only the policy of a resource can allow anything: to an AWS service, and to who has not signed."""
+        return self.service is not None or self.arn == _ANONYMOUS
 
     @property
     def is_root(self) -> bool:
@@ -96,6 +109,8 @@ class PrincipalInfo:
         """
         if self.service is not None:
             return {"aws:PrincipalIsAWSService": ("true",), "aws:PrincipalServiceName": (self.service,)}
+        if self.arn == _ANONYMOUS:
+            return {"aws:PrincipalIsAWSService": ("false",), "aws:PrincipalType": ("Anonymous",)}
         keys: dict[str, tuple[str, ...]] = {
             "aws:PrincipalIsAWSService": ("false",),
             "aws:PrincipalAccount": (self.account,),

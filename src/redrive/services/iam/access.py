@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from redrive.core.arn import Arn
 from redrive.core.clock import Instant, format_instant
 from redrive.core.errors import ServiceError
-from redrive.core.scope import Caller, Scope
+from redrive.core.scope import ANONYMOUS, Caller, Scope
 from redrive.languages.iam import (
     AccessRequest,
     Allowed,
@@ -100,6 +100,8 @@ def authorize(
     Errors: AccessDeniedException, with AWS's message.
     """
     if caller.is_account and not policy and account_of(resource) in ("", caller.scope.account):
+        if caller.is_anonymous:
+            raise _refusal(caller, action, resource, ImplicitDeny(PolicySource.RESOURCE))
         return
     if caller.service:
         _authorize_service(tx, caller, action, resource, context, policy)
@@ -176,7 +178,7 @@ def _holder(tx: Transaction, caller: Caller) -> Holder | None:
 
 def _principal(account: str, holder_arn: str | None, session_name: str) -> PrincipalInfo:
     if holder_arn is None:
-        return PrincipalInfo.root(account)
+        return PrincipalInfo.anonymous() if account == ANONYMOUS else PrincipalInfo.root(account)
     is_user = holder_arn.split(":", 5)[5].startswith("user/")
     return PrincipalInfo.user(holder_arn) if is_user else PrincipalInfo.session(holder_arn, session_name)
 

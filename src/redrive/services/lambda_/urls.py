@@ -10,7 +10,7 @@ from __future__ import annotations
 from redrive.core.arn import Arn
 from redrive.core.documents import Document, dump_json
 from redrive.core.errors import ServiceError
-from redrive.core.scope import Caller, Scope
+from redrive.core.scope import ANONYMOUS, Caller, Scope
 from redrive.delivery.operation import Outside
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.web import StreamedWeb, WebCall, web_answer
@@ -34,9 +34,6 @@ _JSON = ("content-type", "application/json")
 _CLIENT_ERROR, _SERVER_ERROR = 400, 500
 
 RESPONSE_STREAM = "RESPONSE_STREAM"
-
-ANYBODY = "anonymous"
-"""The account of a caller who did not sign."""
 
 
 def serve_url(tx: Transaction, call: WebCall) -> Document | Outside | StreamedWeb:
@@ -126,7 +123,7 @@ def _may_call(tx: Transaction, call: WebCall, scope: Scope, url: FunctionUrl) ->
         return False
     caller = call.caller
     if url.auth_type == "NONE":
-        caller = Caller(Scope(ANYBODY, scope.region), call.caller.request_id)
+        caller = Caller(Scope(ANONYMOUS, scope.region), call.caller.request_id)
     elif caller.region != scope.region:
         return False
     policy = function.policy_of(url.qualifier).text

@@ -26,7 +26,8 @@ def bucket_of(
     except ServiceError as error:
         if error.code != "AccessDeniedException":
             raise
-        raise ServiceError("AccessDenied", error.message, http_status=403) from None
+        message = "Access Denied" if caller.is_anonymous else error.message
+        raise ServiceError("AccessDenied", message, http_status=403) from None
     if bucket is None:
         raise no_such_bucket(name)
     if expected_owner not in (None, bucket.account):

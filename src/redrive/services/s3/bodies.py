@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from redrive.core.entropy import new_row_id
@@ -38,10 +38,8 @@ def digest(tx: Transaction, body: Received, algorithm: str) -> bytes:
     known = body.digests.get(algorithm)
     if known is not None:
         return known
-    made = new_digest(algorithm)
-    for piece in pieces(tx, body.content, () if body.stored is None else (body.stored,)):
-        made.update(piece)
-    return made.digest()
+    segments = () if body.stored is None else (body.stored,)
+    return digests(tx, body.content, segments, (algorithm,))[algorithm]
 
 
 def taken(tx: Transaction, body: Received) -> Stored:
@@ -92,6 +90,17 @@ def answered(content: bytes | None, segments: tuple[Segment, ...], first: int, s
     if content is not None:
         return content[first : first + size]
     return Content(segments, first, size) if segments else b""
+
+
+def digests(
+    tx: Transaction, content: bytes | None, segments: Iterable[Segment], algorithms: Iterable[str]
+) -> Mapping[str, bytes]:
+    """The digests of a stored body, which is read once."""
+    made = {algorithm: new_digest(algorithm) for algorithm in algorithms}
+    for piece in pieces(tx, content, segments):
+        for one in made.values():
+            one.update(piece)
+    return {algorithm: one.digest() for algorithm, one in made.items()}
 
 
 def pieces(tx: Transaction, content: bytes | None, segments: Iterable[Segment]) -> Iterator[bytes]:

@@ -12,18 +12,25 @@ from redrive.store.connection import SqliteDatabase, unusable
 from redrive.store.copying.sides import SEQ, Table, check_schema
 from redrive.store.database import Row
 from redrive.store.files.backup import partial_of, put_in_place
+from redrive.store.files.bodies import BodyFiles, bodies_beside
 from redrive.store.files.directory import STORE_FILE, SUFFIXES, create_private, take_directory, take_existing
 from redrive.store.files.life import write_closed
 from redrive.store.files.opening import reading
 from redrive.store.files.report import report_on
 from redrive.store.migrate import migrate, migrations, schema_version
+from redrive.store.tables.bodies import FILE, PIECE_BYTES, ROWS, BodyTable
+
+_BODIES, _PIECES = "bodies", "body_pieces"
 
 
 class SqliteSide:
     """A store in a file, as source or as target. Its own errors are raised by the context managers below."""
 
-    def __init__(self, connection: sqlite3.Connection, shown: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, shown: str, files: BodyFiles | None = None) -> None:
+        """`files` are the bodies of a source that are not rows. They are rows to whoever reads this side."""
         self._connection = connection
+        self._bodies = BodyTable(SqliteDatabase(connection))
+        self._files = files
         self.shown = shown
         rowids = connection.execute("SELECT name FROM pragma_table_list WHERE schema = 'main' AND wr = 0").fetchall()
         self._with_rowid = {name for (name,) in rowids}
@@ -36,10 +43,20 @@ class SqliteSide:
 
     def count(self, table: Table) -> int:
         (count,) = self._connection.execute(f"SELECT count(*) FROM {table.name}").fetchone()  # noqa: S608 - the schema's own names
+        if table.name == _PIECES and self._files is not None:
+            count += sum(-(-size // PIECE_BYTES) for _, size in self._bodies.in_files())
         return int(count)
 
     def rows(self, table: Table, columns: Sequence[str]) -> Generator[Row, None, None]:
-        yield from self._connection.execute(f"SELECT {_listed(table, columns)} FROM {table.name}")  # noqa: S608 - as above
+        rows = self._connection.execute(f"SELECT {_listed(table, columns)} FROM {table.name}")  # noqa: S608 - as above
+        if table.name == _BODIES:
+            place = columns.index("place")
+            yield from ((*row[:place], ROWS if row[place] == FILE else row[place], *row[place + 1 :]) for row in rows)
+            return
+        yield from rows
+        if table.name == _PIECES and self._files is not None:
+            for piece in _pieces_of(self._files, self._bodies.in_files()):
+                yield tuple(map(piece.get, columns))
 
     def numbering(self, table: Table) -> int:
         given = self._connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table.name,)).fetchone()
@@ -88,7 +105,7 @@ def reading_directory(path: Path) -> Iterator[SqliteSide]:
         check_schema(str(path), int(report["schema"]), migrations()[-1][0])
         with reading(data.store, without_log=not Path(f"{data.store}-wal").exists()) as connection:
             connection.execute("BEGIN")
-            yield SqliteSide(connection, str(path))
+            yield SqliteSide(connection, str(path), BodyFiles(bodies_beside(data.store)))
     finally:
         data.release()
 
@@ -122,6 +139,13 @@ def filling_directory(path: Path) -> Iterator[SqliteSide]:
         part.unlink(missing_ok=True)
         Path(f"{part}-journal").unlink(missing_ok=True)
         data.release()
+
+
+def _pieces_of(files: BodyFiles, bodies: Iterable[tuple[str, int]]) -> Iterator[dict[str, object]]:
+    """The rows that files would be. Their hidden numbers are given by the target."""
+    for body_id, size in bodies:
+        for first in range(0, size, PIECE_BYTES):
+            yield {"body_id": body_id, "first": first, "content": files.read(body_id, first, PIECE_BYTES)}
 
 
 def _listed(table: Table, columns: Sequence[str]) -> str:

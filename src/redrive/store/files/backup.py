@@ -1,5 +1,7 @@
 """Backups: one file that is a complete store, made while the server continues to write.
 
+Bodies that are files beside the store become rows in the copy.
+
 The copy is a snapshot of one instant. The reader holds the snapshot while the log grows. The copy is made in pieces, so
 that other threads can run. An incomplete backup has another file name.
 """
@@ -14,9 +16,11 @@ from pathlib import Path
 
 from redrive.core.errors import UserError
 from redrive.store.connection import SqliteDatabase, damaged, unusable
+from redrive.store.files.bodies import BodyFiles, bodies_beside
 from redrive.store.files.directory import create_private
 from redrive.store.files.life import write_closed
 from redrive.store.files.opening import reading
+from redrive.store.tables.bodies import BodyTable
 
 PAGES_PER_PIECE = 1_024
 """4 MiB: some milliseconds of copying, during which the interpreter lock is free."""
@@ -41,6 +45,7 @@ def refuse_existing(file: Path) -> None:
 def copy_store(path: Path, target: Path, *, progress: Progress) -> None:
     """Copy a store, which may be in use, over the file `target`. The copy is a store that was closed properly.
 
+    Whoever may delete files of bodies meanwhile keeps them (`BodyFiles.kept`).
     Errors: UserError: the disk is full, or the store cannot be read; StoreDamaged. After an error, `target` is deleted.
     """
     target.unlink(missing_ok=True)
@@ -61,6 +66,7 @@ def _copy(path: Path, target: Path, progress: Progress) -> None:
                 copy, pages=PAGES_PER_PIECE, progress=lambda _, remaining, total: progress(total - remaining, total)
             )
             copy.execute("PRAGMA journal_mode = DELETE")
+            _bring_bodies_in(BodyFiles(bodies_beside(path)), copy)
             write_closed(SqliteDatabase(copy))
         except sqlite3.DatabaseError as error:
             raise unusable(str(target), error) from error
@@ -86,6 +92,16 @@ def put_in_place(partial: Path, file: Path) -> None:
         partial.rename(file)
     partial.unlink(missing_ok=True)
     _sync(file.parent)
+
+
+def _bring_bodies_in(files: BodyFiles, copy: sqlite3.Connection) -> None:
+    if not copy.execute("SELECT 1 FROM sqlite_schema WHERE name = 'bodies'").fetchall():
+        return  # A store of an earlier version.
+    bodies = BodyTable(SqliteDatabase(copy))
+    for body_id, size in bodies.in_files():
+        copy.execute("BEGIN")
+        bodies.bring_in(body_id, size, files)
+        copy.execute("COMMIT")
 
 
 def _target(path: Path) -> sqlite3.Connection:

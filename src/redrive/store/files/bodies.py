@@ -107,6 +107,14 @@ class BodyFiles:
             else:
                 self._received.pop(body_id, None)
 
+    def refuse_strangers(self) -> None:
+        """Errors: UserError if there are files, because the store to which they belong is not there."""
+        if any(_entries(folder) for folder in (self._incoming, *self._folders())):
+            raise UserError(
+                f"{self.folder} has bodies of objects, and the store to which they belong is missing.",
+                next_step="Put that store in its place, or move the folder away and start again.",
+            )
+
     def recover(self, known: Known, *, is_whole: bool) -> int:
         """Delete what an earlier process has left: files without a row. Call it before any other use.
 

@@ -1,6 +1,7 @@
 """The directory of a store: who may read it, and the locks that let only one process use it.
 
     redrive.sqlite   the store; beside it SQLite keeps a log (-wal) and the log's index (-shm)
+    redrive.sqlite-bodies/   large bodies of objects, which belong to the store
     redrive.lock     the process that holds the directory
     functions/       unpacked code; can be made again from the store
     redrive.backup   a backup that a client is about to fetch
@@ -23,6 +24,7 @@ from pathlib import Path
 from redrive.core.errors import UserError
 
 STORE_FILE = "redrive.sqlite"
+BODIES_FOLDER = f"{STORE_FILE}-bodies"
 LOCK_FILE = "redrive.lock"
 BACKUP_FILE = "redrive.backup"
 FUNCTIONS_FOLDER = "functions"
@@ -65,7 +67,12 @@ class DataDirectory:
 
         The directory itself is changed only if it has no other files, because it may be shared on purpose.
         """
-        ours = {f"{STORE_FILE}{suffix}" for suffix in SUFFIXES} | {LOCK_FILE, BACKUP_FILE, FUNCTIONS_FOLDER}
+        ours = {f"{STORE_FILE}{suffix}" for suffix in SUFFIXES} | {
+            LOCK_FILE,
+            BACKUP_FILE,
+            BODIES_FOLDER,
+            FUNCTIONS_FOLDER,
+        }
         present = {entry.name for entry in self.path.iterdir()}
         narrowed = []
         for place in (self.path, *(self.path / name for name in sorted(present & ours))):

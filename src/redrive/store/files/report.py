@@ -8,11 +8,13 @@ from pathlib import Path
 
 from redrive.core.documents import Document
 from redrive.core.errors import UserError
-from redrive.store.connection import unusable
+from redrive.store.connection import SqliteDatabase, unusable
+from redrive.store.files.bodies import BodyFiles, bodies_beside
 from redrive.store.files.examine import Examined, examine
 from redrive.store.files.life import this_boot
 from redrive.store.files.opening import reading
 from redrive.store.migrate import schema_version
+from redrive.store.tables.bodies import BodyTable
 
 FINDINGS_MAX = 20
 
@@ -33,7 +35,7 @@ def report_on(path: Path) -> Document:
 
 
 def report_on_running(path: Path) -> Document:
-    """Read all of a store that a server has open, as of one instant."""
+    """Read all of a store that a server has open, as of one instant. The server keeps its files of bodies meanwhile."""
     return _report(path, None, [], without_log=False)
 
 
@@ -43,6 +45,8 @@ def _report(path: Path, found: Examined | None, findings: Sequence[str], *, with
         version = schema_version(connection, str(path))
         all_findings = [*findings, *_integrity(connection)]
         tables = _counts(connection)
+        if tables.get("bodies"):
+            all_findings += _bodies(BodyTable(SqliteDatabase(connection)), BodyFiles(bodies_beside(path)))
     log_bytes = 0 if found is None or found.wal is None else found.wal.size_bytes
     return {
         "store": str(path),
@@ -63,6 +67,18 @@ def _integrity(connection: sqlite3.Connection) -> list[str]:
     except sqlite3.DatabaseError as error:
         return [str(unusable("the file", error))]
     return [] if found == ["ok"] else [str(line).replace("\n", " ") for line in found]
+
+
+def _bodies(table: BodyTable, files: BodyFiles) -> list[str]:
+    """The bodies whose files are missing, or have another size."""
+    sizes = ((body_id, size, files.size(body_id)) for body_id, size in table.in_files())
+    wrong = [
+        f"the file of the body {body_id} is missing" if found is None
+        else f"the file of the body {body_id} has {found} bytes, and should have {size}"
+        for body_id, size, found in sizes
+        if found != size
+    ]  # fmt: skip
+    return wrong[:FINDINGS_MAX]
 
 
 def _counts(connection: sqlite3.Connection) -> dict[str, int | None]:

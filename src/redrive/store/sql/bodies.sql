@@ -25,6 +25,12 @@ SELECT id, place FROM bodies WHERE refs = 0 AND at <= :at ORDER BY at LIMIT :lim
 -- name: next_unreferenced
 SELECT min(at) FROM bodies WHERE refs = 0;
 
+-- name: in_files
+SELECT id, size FROM bodies WHERE place = 'file' ORDER BY id;
+
+-- name: in_rows_now
+UPDATE bodies SET place = 'rows' WHERE id = :id;
+
 -- name: delete
 DELETE FROM bodies WHERE id = :id AND refs = 0;
 

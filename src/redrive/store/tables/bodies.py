@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from redrive.core.clock import Instant
-from redrive.core.errors import Conflict
+from redrive.core.errors import Bug, Conflict
 from redrive.store.database import Database
 from redrive.store.earliest import Earliest
 from redrive.store.queries import load_queries
@@ -151,6 +151,19 @@ class BodyTable:
         if self._place(body_id) is None:
             self._files.discard(body_id)
         return True
+
+    def in_files(self) -> Sequence[tuple[str, int]]:
+        """All bodies that are files, each with its size."""
+        return [(str(body_id), int(size)) for body_id, size in self._database.all(_SQL["in_files"], {})]
+
+    def bring_in(self, body_id: str, size: int, files: Files) -> None:
+        """Make rows of a body that is a file of another store. Errors: BodyGone; Bug (the file is shorter)."""
+        for first in range(0, size, PIECE_BYTES):
+            content = files.read(body_id, first, min(PIECE_BYTES, size - first))
+            if len(content) != min(PIECE_BYTES, size - first):
+                raise Bug(f"the file of {body_id} has fewer than {size} bytes")
+            self._database.write(_SQL["put_piece"], (body_id, first, content))
+        self._database.write(_SQL["in_rows_now"], {"id": body_id})
 
     def forget(self) -> None:
         """Clear the cache: another has written, or a rollback happened."""

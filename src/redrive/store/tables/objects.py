@@ -10,7 +10,7 @@ begins empty. A small body stands in its row; a larger one is named in the docum
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from redrive.core.clock import Instant
@@ -63,6 +63,11 @@ class ObjectTable:
         """Let nobody else write these keys until the transaction ends. Call it before reading what will be written."""
         if self._is_shared:
             self._database.reserve(*[_lock_of(bucket_id, key) for key in keys])
+
+    def reserve_all(self, places: Iterable[tuple[str, bytes]]) -> None:
+        """As `reserve`, for keys of several buckets."""
+        if self._is_shared:
+            self._database.reserve(*[_lock_of(bucket_id, key) for bucket_id, key in places])
 
     def begin(self, bucket_id: str, key: bytes) -> tuple[int, ObjectVersion | None]:
         """Begin to write a key: a new number, and the current version without its body."""

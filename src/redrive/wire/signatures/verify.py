@@ -22,6 +22,7 @@ from urllib.parse import quote, unquote_to_bytes
 from redrive.core.clock import MINUTE_MS, SECOND_MS, Instant
 from redrive.core.errors import ServiceError
 from redrive.wire.message import HttpRequest
+from redrive.wire.protocols.timestamps import ISO_8601, write_text
 from redrive.wire.signatures.chunks import CHUNK_FORMS, ChunkSigner
 from redrive.wire.signatures.sigv4 import ALGORITHM, Credential, Signature
 
@@ -66,18 +67,25 @@ def verify(
     signed_at = _instant(signature.signed_at)
     stamp = _stamp(signed_at)
     _check_scope(credential, service, stamp, signature.signed_at)
-    _check_time(signature, signed_at, now)
+    _check_time(signature, signed_at, now, is_s3=service == _S3)
     _check_signed_headers(request, signature)
     body_hash = _body_hash(request, signature, credential.service)
     key = signing_key(secret, credential.date, credential.region, credential.service)
-    shown = ""
+    shown, differing = "", ("", "")
     for text in _canonical_requests(request, signature, credential.service, body_hash):
         to_sign = string_to_sign(text, stamp, credential)
         expected = hmac.new(key, to_sign.encode(), hashlib.sha256).hexdigest()
         if hmac.compare_digest(expected.encode(), signature.text.encode()):
             return
-        shown = shown or _shown(text, to_sign)
+        shown, differing = shown or _shown(text, to_sign), (text, to_sign)
+    if service == _S3:
+        raise _s3_mismatch(credential, signature, *differing)
     raise _mismatch(_MISMATCH + shown if wordy else _MISMATCH)
+
+
+def instant_of_stamp(text: str) -> Instant:
+    """The instant of a text in the format of X-Amz-Date. Errors: IncompleteSignatureException."""
+    return _instant(text)
 
 
 def chunk_signer(credential: Credential, signature: Signature, secret: str) -> ChunkSigner:
@@ -155,11 +163,13 @@ def _check_scope(credential: Credential, service: str, stamp: str, given: str) -
         raise _mismatch(f"Credential should be scoped to correct service: '{service}'.")
 
 
-def _check_time(signature: Signature, signed_at: Instant, now: Sequence[Instant]) -> None:
+def _check_time(signature: Signature, signed_at: Instant, now: Sequence[Instant], *, is_s3: bool) -> None:
     """Refuse a signature that every clock finds too old or too new; the error has the words for the first clock."""
     lasts_ms = SKEW_MS if signature.expires_s is None else _expires_s(signature.expires_s) * SECOND_MS
     if any(signed_at - SKEW_MS <= clock <= signed_at + lasts_ms for clock in now):
         return
+    if is_s3:
+        raise _too_skewed(signature, now[0])
     clock, stamp = now[0], _stamp(signed_at)
     skew = f"{SKEW_MS // MINUTE_MS} min."
     if clock < signed_at:
@@ -205,6 +215,8 @@ def _body_hash(request: HttpRequest, signature: Signature, service: str) -> str:
             return UNSIGNED_PAYLOAD
         if declared is not None and (declared == UNSIGNED_PAYLOAD or declared in CHUNK_FORMS):
             return declared
+        if declared is not None and request.received is not None:
+            return declared  # The codec holds the hash against the digest of the received body.
     actual = hashlib.sha256(request.body).hexdigest() if request.body else _EMPTY_HASH
     if service == _S3 and declared is not None and not hmac.compare_digest(declared.encode(), actual.encode()):
         message = "The provided 'x-amz-content-sha256' header does not match what was computed."
@@ -274,6 +286,31 @@ def _shown(canonical: str, to_sign: str) -> str:
         f"\n\nThe Canonical String for this request should have been\n'{canonical}'\n\n"
         f"The String-to-Sign should have been\n'{to_sign}'\n"
     )
+
+
+def _s3_mismatch(credential: Credential, signature: Signature, canonical: str, to_sign: str) -> ServiceError:
+    """S3's refusal of a signature, with all that should have been signed."""
+    return ServiceError(
+        "SignatureDoesNotMatch",
+        "The request signature we calculated does not match the signature you provided. Check your key and signing "
+        "method.",
+        http_status=403,
+        members={
+            "AWSAccessKeyId": credential.access_key_id, "StringToSign": to_sign, "SignatureProvided": signature.text,
+            "StringToSignBytes": to_sign.encode().hex(" "), "CanonicalRequest": canonical,
+            "CanonicalRequestBytes": _bytes(canonical).hex(" "),
+        },
+    )  # fmt: skip
+
+
+def _too_skewed(signature: Signature, now: Instant) -> ServiceError:
+    """S3's refusal of a signature that is too old, or not valid yet."""
+    message = "The difference between the request time and the current time is too large."
+    members = {
+        "RequestTime": signature.signed_at, "ServerTime": write_text(now // SECOND_MS * SECOND_MS, ISO_8601),
+        "MaxAllowedSkewMilliseconds": SKEW_MS,
+    }  # fmt: skip
+    return ServiceError("RequestTimeTooSkewed", message, http_status=403, members=members)
 
 
 def _mismatch(message: str) -> ServiceError:

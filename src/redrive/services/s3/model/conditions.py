@@ -6,6 +6,7 @@ Source: https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-reques
 from __future__ import annotations
 
 from dataclasses import dataclass
+from email.utils import formatdate
 
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.core.documents import Document
@@ -106,5 +107,6 @@ def _is_unchanged_since(since: Instant | None, modified_at: Instant, now: Instan
 
 
 def _not_modified(etag: str, modified_at: Instant) -> ServiceError:
-    members = {"ETag": f'"{etag}"', "LastModified": modified_at}
+    """The answer without a body: its members are headers."""
+    members = {"ETag": f'"{etag}"', "Last-Modified": formatdate(modified_at // SECOND_MS, usegmt=True)}
     return ServiceError("NotModified", "Not Modified", http_status=304, members=members)

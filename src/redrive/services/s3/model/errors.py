@@ -36,7 +36,7 @@ def no_such_key(key: str, *, is_marker: bool = False, version_id: str = "") -> S
     """The error for a key without a current object. A delete marker is shown in the answer's headers."""
     members: dict[str, object] = {"Key": key}
     if is_marker:
-        members |= {"DeleteMarker": True, "VersionId": version_id}
+        members |= {"x-amz-delete-marker": True, "x-amz-version-id": version_id}
     return ServiceError("NoSuchKey", "The specified key does not exist.", http_status=404, members=members)
 
 
@@ -54,7 +54,7 @@ def invalid_version_id(version_id: str) -> ServiceError:
 def is_delete_marker(method: str) -> ServiceError:
     """The error for an act on a delete marker that only objects allow."""
     message = "The specified method is not allowed against this resource."
-    members = {"Method": method, "ResourceType": "DeleteMarker", "DeleteMarker": True}
+    members = {"Method": method, "ResourceType": "DeleteMarker", "x-amz-delete-marker": True}
     return ServiceError("MethodNotAllowed", message, http_status=405, members=members)
 
 

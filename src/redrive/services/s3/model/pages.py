@@ -15,6 +15,9 @@ from urllib.parse import quote
 from redrive.services.s3 import limits
 from redrive.services.s3.model.errors import invalid_argument
 
+Encode = Callable[[str], str]
+"""How an answer writes keys and prefixes."""
+
 _CODE_BYTES = 4
 
 
@@ -64,7 +67,7 @@ def page_size(asked: int | None, name: str) -> int:
     return min(asked, limits.LIST_PAGE)
 
 
-def encoder_of(encoding_type: str | None) -> Callable[[str], str]:
+def encoder_of(encoding_type: str | None) -> Encode:
     """How an answer writes keys and prefixes. Errors: InvalidArgument."""
     if encoding_type is None:
         return str
