@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import time
 import zipfile
 from collections.abc import Iterator
 from typing import Any
@@ -149,17 +148,6 @@ def app(code_key: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def settled(cloudformation: Any, stack: str) -> dict[str, Any]:
-    """The stack after the operation that is under way."""
-    end = time.monotonic() + WAIT_S
-    while time.monotonic() < end:
-        found: dict[str, Any] = cloudformation.describe_stacks(StackName=stack)["Stacks"][0]
-        if not found["StackStatus"].endswith("IN_PROGRESS"):
-            return found
-        time.sleep(0.1)
-    raise AssertionError(f"{stack} does not settle")
-
-
 def deploy(cloudformation: Any, stack: str, **template: Any) -> dict[str, Any]:
     """Deploy by a change set, as the CDK does: made, described, executed, awaited."""
     named = {"StackName": stack, "ChangeSetName": "cdk-deploy-change-set"}
@@ -169,7 +157,15 @@ def deploy(cloudformation: Any, stack: str, **template: Any) -> dict[str, Any]:
     )  # fmt: skip
     assert cloudformation.describe_change_set(**named)["Status"] == "CREATE_COMPLETE"
     cloudformation.execute_change_set(**named, ClientRequestToken=f"exec{stack}")
-    return settled(cloudformation, stack)
+    await_status(cloudformation, stack, "create")
+    made: dict[str, Any] = cloudformation.describe_stacks(StackName=stack)["Stacks"][0]
+    return made
+
+
+def await_status(cloudformation: Any, stack: str, operation: str) -> None:
+    """Wait as the CDK does, by asking again and again."""
+    waiter = cloudformation.get_waiter(f"stack_{operation}_complete")
+    waiter.wait(StackName=stack, WaiterConfig={"Delay": 1, "MaxAttempts": WAIT_S})
 
 
 class Cdk:
@@ -248,7 +244,8 @@ def test_app_is_deployed_from_its_assets_and_destroyed(cdk: Cdk) -> None:
     name = stack["Outputs"][0]["OutputValue"]
     answer = cdk.client("lambda").invoke(FunctionName=name)["Payload"].read()
     cloudformation.delete_stack(StackName="app")
-    gone = settled(cloudformation, stack["StackId"])
+    await_status(cloudformation, stack["StackId"], "delete")
+    gone = cloudformation.describe_stacks(StackName=stack["StackId"])["Stacks"][0]
 
     assert (again, stack["StackStatus"], answer) == (code, "CREATE_COMPLETE", b'"deployed"')
     assert gone["StackStatus"] == "DELETE_COMPLETE"

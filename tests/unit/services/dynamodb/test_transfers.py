@@ -131,7 +131,7 @@ def test_other_exports_are_refused_by_name(
     assert named in message
 
 
-def test_export_needs_recovery(orders: str, refusal: Refusal) -> None:
+def test_export_of_a_table_needs_its_recovery(orders: str, refusal: Refusal) -> None:
     found = refusal("ExportTableToPointInTime", TableArn=ARN, S3Bucket="files")
 
     assert found[0] == "PointInTimeRecoveryUnavailableException"

@@ -72,10 +72,9 @@ def create_change_set(
     notification_arns: Sequence[str] | None = None, tags: Sequence[Document] | None = None,
     client_token: str | None = None, description: str | None = None, change_set_type: str = "UPDATE",
     resources_to_import: Sequence[Document] | None = None, include_nested_stacks: bool | None = None,
-    on_stack_failure: str | None = None,
-    import_existing_resources: bool | None = None,  # noqa: ARG001 -- what exists already is not taken over.
-    deployment_mode: str | None = None, deployment_config: Document | None = None,
-    disable_validation: bool | None = None,  # noqa: ARG001 -- nothing is validated before deployment here.
+    on_stack_failure: str | None = None, deployment_mode: str | None = None, deployment_config: Document | None = None,
+    # What exists already is not taken over, and nothing is validated before deployment here.
+    import_existing_resources: bool | None = None, disable_validation: bool | None = None,  # noqa: ARG001
 ) -> Document:  # fmt: skip
     """Compute what a template would change in a stack. A set of type CREATE also creates the stack, in review.
 
@@ -86,9 +85,7 @@ def create_change_set(
     stack, or one that already exists; template, parameters, an unsupported setting).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_CreateChangeSet.html
     """
-    refuse_given(
-        ResourceTypes=resource_types, ResourcesToImport=resources_to_import, DeploymentMode=deployment_mode,
-    )  # fmt: skip
+    refuse_given(ResourceTypes=resource_types, ResourcesToImport=resources_to_import, DeploymentMode=deployment_mode)
     if change_set_type == "IMPORT":
         raise validation_error("ChangeSetType IMPORT is not supported.")
     creates = change_set_type == "CREATE"
