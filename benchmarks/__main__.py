@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 
-from benchmarks import dynamodb, events, handler, kinesis, lag, patterns, prove, schedules, startup, stores, travel
+from benchmarks import dynamodb, events, handler, kinesis, lag, patterns, prove, schedules, sns, startup, stores, travel
 from benchmarks.dialects import Dialect, JsonDialect
 from benchmarks.peers import DYNALITE, PEERS, running
 from benchmarks.processes import ENVIRONMENT, NotStarted, ServerProcess, free_port, redrive_command, serving
@@ -21,7 +21,7 @@ from benchmarks.sqs import Measured
 
 SUITES = (
     "startup", "time", "schedules", "lag", "handler", "patterns", "prove", "sqs", "events", "dynamodb", "kinesis",
-    "stores",
+    "sns", "stores",
 )  # fmt: skip
 WIDTH_OF_PAPER = 150
 
@@ -65,6 +65,10 @@ def main() -> None:
         results |= {f"dynamodb, {name}": rows for name, rows in tables.items()}
     if "kinesis" in wanted:
         results |= _kinesis(console, arguments)
+    if "sns" in wanted:
+        topics = _sns(console, arguments)
+        show_ratios(console, topics)
+        results |= {f"sns, {name}": rows for name, rows in topics.items()}
     if "stores" in wanted:
         for name, opened in (("in a file", stores.in_file), ("in PostgreSQL", stores.in_postgresql)):
             with opened() as (server, database):
@@ -127,6 +131,28 @@ def _kinesis(console: Console, arguments: argparse.Namespace) -> dict[str, list[
         results[f"kinesis, {name}"] = [*rows, *figures]
         show_rows(console, f"Kinesis: {name}", rows)
         show_figures(console, f"Kinesis, how late functions start: {name}", figures)
+    return results
+
+
+def _sns(console: Console, arguments: argparse.Namespace) -> dict[str, list[Row]]:
+    """Rows of SNS by server."""
+    results: dict[str, list[Row]] = {}
+
+    def measure(name: str, server: ServerProcess, *, http: bool) -> None:
+        results[name] = list(sns.Measured(server, runs=arguments.runs).rows(arguments.seconds, http=http))
+        show_rows(console, f"SNS: {name}, {server.rss_mb():,.0f} MB afterwards", results[name])
+
+    for name, durable in (("redrive, durable", True), ("redrive, in memory", False)):
+        with _redrive("--limits", "relaxed", durable=durable) as server:
+            measure(name, server, http=True)
+    with stores.in_postgresql() as (server, _):
+        measure("redrive, in PostgreSQL", server, http=True)
+    for peer in (peer for peer in PEERS if arguments.peers and peer.name in sns.PEERS_WITH_TOPICS):
+        try:
+            with running(peer) as (server, _, version):
+                measure(f"{peer.name} {version}", server, http=False)
+        except (NotStarted, OSError, ValueError, BotoCoreError, ClientError) as error:
+            console.print(f"{peer.name} is left out: {error}")
     return results
 
 

@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from redrive.core.documents import Document
 
@@ -21,6 +22,7 @@ SERVICES = {
     "AmazonSQS": "sqs", "DynamoDB_20120810": "dynamodb", "DynamoDBStreams_20120810": "dynamodb",
     "Kinesis_20131202": "kinesis",
 }  # fmt: skip
+VERSIONS = {"sns": "2010-03-31"}
 SIGNATURE = (
     "AWS4-HMAC-SHA256 Credential=test/20261120/us-east-1/{service}/aws4_request, "
     "SignedHeaders=content-type;host;x-amz-date, Signature=" + "0" * 64
@@ -68,12 +70,24 @@ class Nodes:
             "Content-Type": JSON_TYPES[family], "X-Amz-Target": target,
             **_signed(SERVICES[family]),
         }  # fmt: skip
-        return self._counted(target, self._request("/", headers, members))
+        return self._counted(target, self._request("/", headers, _json(members)))
+
+    def query(self, service: str, action: str, members: Mapping[str, str]) -> Outcome:
+        """Call an operation of a service that speaks the query protocol, whose answers can be JSON."""
+        body = urlencode({"Action": action, "Version": VERSIONS[service], **members}).encode()
+        form = "application/x-www-form-urlencoded; charset=utf-8"
+        headers = {"Content-Type": form, "Accept": "application/json", **_signed(service)}
+        return self._counted(f"{service}.{action}", self._request("/", headers, body))
+
+    def own(self, method: str, path: str, members: Mapping[str, object]) -> Outcome:
+        """Call the server's own surface."""
+        headers = {"Content-Type": "application/json"}
+        return self._counted(f"redrive.{method}", self._request(path, headers, _json(members), method=method))
 
     def schedule(self, name: str, members: Mapping[str, object]) -> Outcome:
         """CreateSchedule."""
         headers = {"Content-Type": "application/json", **_signed("scheduler")}
-        return self._counted("Scheduler.CreateSchedule", self._request(f"/schedules/{name}", headers, members))
+        return self._counted("Scheduler.CreateSchedule", self._request(f"/schedules/{name}", headers, _json(members)))
 
     def _counted(self, target: str, outcome: Outcome) -> Outcome:
         match outcome:
@@ -86,8 +100,7 @@ class Nodes:
         self.outcomes[f"{target.partition('.')[2]} {known}"] += 1
         return outcome
 
-    def _request(self, path: str, headers: Mapping[str, str], members: Mapping[str, object]) -> Outcome:
-        body = json.dumps(members).encode()
+    def _request(self, path: str, headers: Mapping[str, str], body: bytes, *, method: str = "POST") -> Outcome:
         for _ in self._ports:
             connection = self._connection(self._ports[next(self._turns) % len(self._ports)])
             try:
@@ -97,7 +110,7 @@ class Nodes:
                 connection.close()
                 continue
             try:
-                connection.request("POST", path, body, dict(headers))
+                connection.request(method, path, body, dict(headers))
                 response = connection.getresponse()
                 return _outcome(response, response.read())
             except (OSError, http.client.HTTPException) as error:
@@ -111,6 +124,10 @@ class Nodes:
         if port not in kept:
             kept[port] = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_S)
         return kept[port]
+
+
+def _json(members: Mapping[str, object]) -> bytes:
+    return json.dumps(members).encode()
 
 
 def _signed(service: str) -> dict[str, str]:

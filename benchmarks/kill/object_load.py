@@ -16,6 +16,7 @@ from benchmarks.kill.client import SIGNATURE
 BUCKET = "bench"
 TIMEOUT_S = 30
 PAUSE_S = 0.5
+ATTEMPTS_MAX = 240
 KEYS_PER_CLIENT = 12
 PART_BYTES = 5 * 1024 * 1024
 HEADERS = {
@@ -77,7 +78,7 @@ class Client:
 
     def _digest(self, key: str) -> str | None:
         """The digest of a key's object; None if no node answers."""
-        for _ in range(60):
+        for _ in range(ATTEMPTS_MAX):
             try:
                 status, _, body = self._ask("GET", f"/{BUCKET}/{key}")
             except Lost:

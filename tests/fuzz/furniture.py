@@ -71,6 +71,7 @@ def _furniture() -> Snapshot:
     _stream(world)
     _secrets(world)
     _topics(world)
+    _buckets(world)
     world.client("cloudwatch").put_metric_data(Namespace="Shop", MetricData=[{"MetricName": "Orders", "Value": 3}])
     world.client("cloudformation").create_stack(StackName="shop", TemplateBody=TEMPLATE)
     world.settle()
@@ -143,12 +144,23 @@ def _topics(world: World) -> None:
     sns.subscribe(TopicArn=TOPIC, Protocol="sqs", Endpoint=QUEUE, Attributes={"FilterPolicy": '{"a":[{"prefix":"b"}]}'})
 
 
+def _buckets(world: World) -> None:
+    """Two buckets, one of them with objects: a small one, and one that lies in the store's bodies."""
+    for name in ("pictures", "letters"):
+        world.call("s3", "CreateBucket", Bucket=name)
+    world.call("s3", "PutObject", Bucket="pictures", Key="a b/c", Body=b"hello")
+    world.call("s3", "PutObject", Bucket="pictures", Key="large", Body=b"x" * 100_000)
+
+
 def known() -> Mapping[str, tuple[object, ...]]:
     """What a caller may put under a member's name and be understood, most of the time."""
     policies = (json.dumps(ALLOW_ALL), json.dumps(TRUST))
     keys = ({"id": {"S": "1"}, "at": {"N": "1"}}, {"id": {"S": "2"}, "at": {"N": "5"}}, {"id": {"S": "nobody"}})
     url = f"http://127.0.0.1:4566/{ACCOUNT}/"
     return {
+        "Bucket": ("pictures", "letters", "nowhere"),
+        "CopySource": ("pictures/a%20b/c", "/pictures/large", "nowhere/x", "?"),
+        "Prefix": ("", "a", "a b/"),
         "QueueUrl": (url + "orders", url + "orders.fifo", url + "dead", url + "nobody"),
         "TopicArn": (TOPIC, f"{TOPIC}.fifo", f"{TOPIC}x"),
         "QueueName": ("orders", "orders.fifo", "dead", "fresh", "fresh.fifo"),
@@ -234,7 +246,7 @@ def known() -> Mapping[str, tuple[object, ...]]:
         "PartitionKey": ("k", "é"),
         "ExplicitHashKey": ("0", str((1 << 128) - 1), str(1 << 128)),
         "TableName": ("orders", "plain", "fresh"),
-        "Key": keys,
+        "Key": (*keys, "a b/c", "large", "nothing", "x/../y"),
         "Item": keys,
         "KeyConditionExpression": ("id = :a", "id = :a AND #b > :b", "id = :a AND begins_with(#b, :b)"),
         "FilterExpression": ("attribute_exists(c)", "#b > :b OR contains(c, :a)", "NOT (size(c) < :b)"),

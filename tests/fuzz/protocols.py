@@ -8,6 +8,7 @@ import struct
 from collections.abc import Mapping
 from typing import cast
 from urllib.parse import quote, urlencode
+from xml.sax.saxutils import escape
 
 from redrive.wire.message import HttpRequest
 from redrive.wire.model.shapes import Member, OperationModel, ServiceModel, Shape
@@ -174,6 +175,25 @@ def _below(shape: Shape | None, prefix: str, value: object, *, is_flattened: boo
     return fields
 
 
+def _head_text(value: object) -> str:
+    return as_text(value).encode("utf-8", "surrogatepass").decode("latin-1")
+
+
+def xml_bytes(name: str, value: object) -> bytes:
+    """XML with the names of members as elements, which are not always the wire's: some fit, and some do not."""
+    return _xml(name, value).encode("utf-8", "surrogatepass")
+
+
+def _xml(name: str, value: object) -> str:
+    match value:
+        case dict():
+            return f"<{name}>{''.join(_xml(as_text(key), item) for key, item in value.items())}</{name}>"
+        case list():
+            return "".join(_xml(name.removesuffix("s"), item) for item in value)
+        case _:
+            return f"<{name}>{escape(as_text(value))}</{name}>"
+
+
 def _rest(operation: OperationModel, params: Mapping[str, object], headers: dict[str, str], draw: Draw) -> HttpRequest:
     path, _, fixed = operation.uri.partition("?")
     query = [fixed] if fixed else []
@@ -192,7 +212,12 @@ def _rest(operation: OperationModel, params: Mapping[str, object], headers: dict
                 values = cast("list[object]", value) if isinstance(value, list) else [value]
                 query += [urlencode({key: as_text(item)}, errors="surrogatepass") for item in values]
             case "header":
-                headers[key.lower()] = as_text(value).encode("utf-8", "surrogatepass").decode("latin-1")
+                headers[key.lower()] = _head_text(value)
+            case "headers" if isinstance(value, dict):
+                for part, item in value.items():
+                    headers[f"{key}{as_text(part)}".lower()] = _head_text(item)
+            case _ if name == payload and operation.service == "s3":
+                body = value if isinstance(value, bytes) else xml_bytes(key, value)
             case _ if name == payload:
                 body = value if isinstance(value, bytes) else json_bytes(value, draw)
             case _:

@@ -27,6 +27,7 @@ from redrive.engine.streams import STREAM_SOURCES
 from redrive.services.events import own_events
 from redrive.services.iam import access
 from redrive.services.logs import vending
+from redrive.services.sqs import sending
 from redrive.store.api import Transaction
 
 
@@ -37,6 +38,8 @@ class BoundServices:
     authorize = staticmethod(access.authorize)
     publish_event = staticmethod(own_events.publish_event)
     publish_read_call = staticmethod(own_events.publish_read_call)
+    announce_queues = staticmethod(sending.announce_queues)
+    send_to_queues = staticmethod(sending.send_to_queues)
     vend_logs = staticmethod(vending.vend_logs)
     vended_log_types = staticmethod(vending.vended_log_types)
     user_of = staticmethod(access.user_of)

@@ -38,7 +38,7 @@ from redrive.gateway.function_urls import (
     url_exchange,
     url_target,
 )
-from redrive.gateway.identity import Identity
+from redrive.gateway.identity import Identity, Signer
 from redrive.gateway.object_bodies import brings_bytes, plan_of
 from redrive.gateway.uploads import Plan
 from redrive.store.api import Transaction
@@ -52,6 +52,7 @@ from redrive.wire.protocols.rest_xml import RestXmlCodec
 from redrive.wire.protocols.s3_errors import without_body
 from redrive.wire.route import Route, Router, Unroutable, route_of_stranger
 from redrive.wire.s3_body import unchunked
+from redrive.wire.s3_form import FormCodec, as_put, is_form, read_form
 
 TRACE_HEADER = "x-amzn-trace-id"
 """The header that passes X-Ray's trace from service to service."""
@@ -59,6 +60,9 @@ TRACE_HEADER = "x-amzn-trace-id"
 
 NOBODY = Scope(ANONYMOUS, "us-east-1")
 """The account of a request to a function URL that nobody signed."""
+
+
+_ONLY_BUCKET = frozenset({"Bucket"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +121,9 @@ class Gateway:
         try:
             spec = route.service.spec
             is_xml = isinstance(route.codec, RestXmlCodec)
-            if is_xml:
+            if is_xml and is_form(request) and route.path_params.keys() == _ONLY_BUCKET:
+                route, request, signer = self._open_form(route, request, request_id)
+            elif is_xml:
                 signer = self._identity.identify_for_s3(request, request_id)
             else:
                 is_wordy = isinstance(route.codec, QueryCodec)
@@ -150,10 +156,20 @@ class Gateway:
         request_id = new_row_id(self._entropy, self._identity.now)
         try:
             announced = dataclasses.replace(head, received=Received(0, b""))
-            signer = self._identity.identify(announced, request_id, route.service.spec.signing_name)
+            signer = self._identity.identify_for_s3(announced, request_id)
         except ServiceError as error:
             return _encoded_error(route, error, request_id)
+        if self._identity.requires_signatures and signer.caller.scope.account == ANONYMOUS:
+            return None  # Strangers do not fill the disk: they may bring what fits into memory.
         return plan_of(head, signer.chunks)
+
+    def _open_form(self, route: Route, request: HttpRequest, request_id: str) -> tuple[Route, HttpRequest, Signer]:
+        """Read a form that brings an object to S3: the route and the request of the same PutObject, and the signer."""
+        form = read_form(request, route.path_params["Bucket"])
+        signer = self._identity.identify_form(form, request, request_id)
+        codec = FormCodec(route.codec, form, f"http://{signer.caller.host}")
+        route = dataclasses.replace(route, codec=codec, path_params={"Bucket": form.bucket, "Key": form.key})
+        return route, as_put(form, request), signer
 
     def _open_url(self, request: HttpRequest, target: UrlTarget, request_id: str) -> UrlExchange | HttpResponse:
         """Identify who calls a function URL. What the URL itself decides is known in the step."""

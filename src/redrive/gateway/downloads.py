@@ -12,7 +12,7 @@ from redrive.gateway.http.ports import Body, Reply
 from redrive.store.bodies import Bodies, BodyReader
 from redrive.wire.message import HttpResponse
 
-PIECE_BYTES = 512 * 1024
+PIECE_BYTES = 256 * 1024
 """How much is read at once. Each connection holds at most two pieces."""
 
 HOLD_S = 300

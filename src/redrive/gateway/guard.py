@@ -10,7 +10,7 @@ none of these but Host.
     Origin           must be allowed, if present; if absent, Sec-Fetch-* and Referer must not indicate a page
     Action in a URL  must be signed: an image can ask for any URL. The links in messages carry a secret instead
     text/plain, multipart/form-data
-                     must come with a header that requires a preflight
+                     must come with a header that requires a preflight; but a form may bring an object to a bucket
 
 Knows headers, not the meaning of operations. Source: https://fetch.spec.whatwg.org/ and
 https://www.w3.org/TR/fetch-metadata/
@@ -29,6 +29,8 @@ from redrive.gateway.cors import VARY, answer_headers, preflight_headers
 from redrive.gateway.function_urls import AWS_DOMAIN
 from redrive.gateway.refusals import OWN_PATH
 from redrive.wire.message import HttpRequest
+from redrive.wire.s3_route import is_marked, is_s3_of_aws, is_signed_v2, may_be_bucket, s3_host
+from redrive.wire.signatures.s3_urls import is_presigned
 
 HEALTH_PATH = "/_redrive/health"
 HOSTS_REMEMBERED_MAX = 64
@@ -43,7 +45,8 @@ _NEUTRAL = {"sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}
 _TELLING = frozenset({"sec-fetch-site", "referer", *_NEUTRAL})
 _ASKED_FIRST = ("authorization", "x-amz-target", "smithy-protocol", "x-amz-date")
 """Headers that a page cannot send without a preflight."""
-_PLAIN_TYPES = ("text/plain", "multipart/form-data")
+_FORM_DATA = "multipart/form-data"
+_PLAIN_TYPES = ("text/plain", _FORM_DATA)
 _FORM = "application/x-www-form-urlencoded"
 _READS = ("GET", "HEAD")
 _SECRETS = {
@@ -136,7 +139,8 @@ class Guard:
         return True
 
     def _is_allowed_name(self, name: str) -> bool:
-        if name in self._names:
+        # Names of S3 below AWS's domain are nobody else's to bind to this address.
+        if name in self._names or is_s3_of_aws(name):
             return True
         address = _address(name)
         if address is not None:
@@ -168,7 +172,8 @@ class Guard:
         headers = request.headers
         site = headers.get("sec-fetch-site")
         if site is not None:
-            is_typed = site == "none" and request.method in _READS and request.path.startswith(OWN_PATH)
+            is_read = request.path.startswith(OWN_PATH) or _is_object_url(request)
+            is_typed = site == "none" and request.method in _READS and is_read
             if is_typed or (site == "same-origin" and _is_health(request)):
                 return None
             return Refused(f"The header Sec-Fetch-Site ({_shown(site)}) says that a browser sent this.", _ALLOW_ORIGIN)
@@ -247,7 +252,8 @@ def _of_url(request: HttpRequest) -> Refused | None:
     """
     if request.path == "/" and _carries_a_secret(request.query):
         return None
-    if _is_operation_url(request) and request.headers.get("user-agent", "").startswith("Mozilla/"):
+    is_typed = request.headers.get("sec-fetch-site") == "none" and _is_object_url(request)
+    if not is_typed and _is_operation_url(request) and _is_of_browser(request):
         return Refused("The header User-Agent says that a browser asks for an operation by its URL.", _ALLOW_ORIGIN)
     return _unsigned_url(request)
 
@@ -282,10 +288,28 @@ def _is_operation_url(request: HttpRequest) -> bool:
 def _of_type(request: HttpRequest, content_type: str) -> Refused | None:
     """Refuse bodies of the types that a form can send, unless the request has a header that a form cannot send."""
     plain = content_type.lower().startswith(_PLAIN_TYPES)
+    if plain and content_type.lower().startswith(_FORM_DATA) and _is_to_bucket(request):
+        return None
     if not plain or any(name in request.headers for name in _ASKED_FIRST):
         return None
     what = f"The header Content-Type ({_shown(content_type)}) is what a form on any web page can send."
     return Refused(what, "Send Content-Type: application/json, or sign the request.")
+
+
+def _is_object_url(request: HttpRequest) -> bool:
+    """Whether a URL is presigned for S3, and no operation of another service: people open such links."""
+    query = request.query
+    return "Action=" not in query and (is_presigned(query) or is_signed_v2(query)) and is_marked(request)
+
+
+def _is_to_bucket(request: HttpRequest) -> bool:
+    """Whether a POST is that of a form to a bucket, and not from a browser, which would send Origin."""
+    is_bucket = bool(s3_host(request.headers.get("host", "")).bucket) or may_be_bucket(request.path)
+    return is_bucket and not request.query and not _is_of_browser(request)
+
+
+def _is_of_browser(request: HttpRequest) -> bool:
+    return request.headers.get("user-agent", "").startswith("Mozilla/")
 
 
 def _foreign_host(host: str) -> Refused:

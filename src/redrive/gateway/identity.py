@@ -22,7 +22,10 @@ from redrive.core.scope import ANONYMOUS, Caller, Scope
 from redrive.core.sessions import SESSION_KEY_PREFIX, USER_KEY_PREFIX, Issuer, Session, is_own_token
 from redrive.wire.message import HttpRequest
 from redrive.wire.s3_body import chunk_form
+from redrive.wire.s3_form import PostForm
+from redrive.wire.s3_policy import check_policy
 from redrive.wire.signatures.chunks import ChunkSigner
+from redrive.wire.signatures.s3_forms import form_signature, verify_form
 from redrive.wire.signatures.s3_urls import check_presigned, check_presigned_v2, is_presigned
 from redrive.wire.signatures.sigv2 import SignatureV2, signature_v2, verify_v2
 from redrive.wire.signatures.sigv4 import Credential, credential_of, session_token, signature_of
@@ -114,6 +117,22 @@ class Identity:
             return self.identify(request, request_id, "s3")
         host = request.headers.get("host", DEFAULT_HOST)
         return Signer(Caller(Scope(ANONYMOUS, DEFAULT_REGION), request_id, host=host))
+
+    def identify_form(self, form: PostForm, request: HttpRequest, request_id: str) -> Signer:
+        """The signer of a form's policy, which is checked, too; nobody, if there is none.
+
+        Errors: InvalidArgument; InvalidPolicyDocument; AccessDenied; SignatureDoesNotMatch; EntityTooLarge;
+        EntityTooSmall; UnrecognizedClientException; ExpiredToken.
+        """
+        host = request.headers.get("host", DEFAULT_HOST)
+        signature = form_signature(form, DEFAULT_REGION)
+        if signature is None:
+            return Signer(Caller(Scope(ANONYMOUS, DEFAULT_REGION), request_id, host=host))
+        signer = self._signer(signature.credential, signature.token, request_id, host)
+        if self.requires_signatures:
+            verify_form(signature, self._secret_of(signature.credential.access_key_id))
+        check_policy(form, [clock.now() for clock in self._clocks])
+        return signer
 
     def _signer_v2(
         self, request: HttpRequest, request_id: str, signature: SignatureV2, now: Sequence[Instant]

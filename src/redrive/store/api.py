@@ -8,7 +8,7 @@ step(tx) ──► tx.now, tx.entropy        drawn and seeded outside; a step re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from types import MappingProxyType
@@ -85,6 +85,17 @@ class Services(Protocol):
         Errors: ServiceError of that service. An operation that no service here has raises UnknownOperationException,
         or, as on AWS, an access error if the caller may not call it.
         """
+        ...
+
+    def send_to_queues(self, tx: Transaction, messages: Sequence[QueueMessage]) -> Sequence[str | None]:
+        """Send messages to standard queues, all by one statement; returns the id of each message.
+
+        None stands for a message that was not sent. `call` with SendMessage says why, or sends the message.
+        """
+        ...
+
+    def announce_queues(self, tx: Transaction, arns: Iterable[str]) -> None:
+        """Say which queues this step will send to, before it reserves anything. Else nodes may wait for each other."""
         ...
 
     def read(self, service: str, operation: str, document: Mapping[str, object]) -> Mapping[str, object]:
@@ -180,6 +191,16 @@ class Services(Protocol):
         A record that cannot be written is lost, as on AWS.
         """
         ...
+
+
+class QueueMessage(NamedTuple):
+    """A message for a queue, who sends the message, and the execution that causes it."""
+
+    caller: Caller
+    queue_arn: str
+    body: str
+    attributes: Mapping[str, Document] | None
+    execution_id: str
 
 
 class Cause(NamedTuple):

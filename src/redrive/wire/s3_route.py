@@ -54,6 +54,11 @@ def s3_host(host: str) -> S3Host:
     return S3Host(name.removesuffix(_LOCAL) if name.endswith(_LOCAL) else "", is_sure=False)
 
 
+def is_s3_of_aws(name: str) -> bool:
+    """Whether the name of a host is S3's in AWS's own domain."""
+    return _AWS.fullmatch(name) is not None
+
+
 def is_marked(request: HttpRequest) -> bool:
     """Whether an unsigned or badly signed request is S3's all the same: by its host, or by its signature's form."""
     if s3_host(request.headers.get("host", "")).is_sure:
@@ -112,6 +117,8 @@ class S3Table:
             bucket, _, key = path[1:].partition("/")
             params = _params(bucket, key)
         level = len(params)
+        if level == 1 and method == "POST" and not query:
+            return self._plain["PUT", 2], params  # A form; its key is a field.
         is_copy = COPY_SOURCE in request.headers
         if not query and not is_copy:
             operation = self._plain.get((method, level))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -38,7 +38,7 @@ from redrive.delivery.outside.invocation import FunctionCode, Invocation, Invoca
 from redrive.delivery.sources.call import Call
 from redrive.delivery.sources.source import Source
 from redrive.delivery.worker import FreeSlots
-from redrive.store.api import NO_CONTEXT, Transaction
+from redrive.store.api import NO_CONTEXT, QueueMessage, Transaction
 from redrive.store.sqlite import SqliteStore
 from redrive.store.tables.attempts import AttemptRecord
 from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
@@ -96,6 +96,12 @@ class Post:
 
     def publish_event(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
         raise AssertionError("no service tells anything here")
+
+    def announce_queues(self, tx: Transaction, arns: Iterable[str]) -> None:
+        """Nothing is sent to queues here."""
+
+    def send_to_queues(self, tx: Transaction, messages: Sequence[QueueMessage]) -> Sequence[str | None]:
+        return [None for _ in messages]
 
     def publish_read_call(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
         raise AssertionError("no call is recorded here")

@@ -97,7 +97,9 @@ def test_signature_of_either_version_is_verified(world: World, by: str, options:
 
 @pytest.mark.parametrize(("by", "options"), [SIGNERS[1], SIGNERS[3]])
 @pytest.mark.parametrize("requires_signatures", [True, False])
-def test_presigned_url_expires(world: World, by: str, options: dict[str, Any], *, requires_signatures: bool) -> None:
+def test_presigned_url_expires_everywhere(
+    world: World, by: str, options: dict[str, Any], *, requires_signatures: bool
+) -> None:
     """Everywhere, since the tests of clients wait for that."""
     request = signed(world, "GET", "/pictures/a%20b", by=by, **options)
     server = gateway(world, requires_signatures=requires_signatures)
@@ -206,6 +208,16 @@ def allow_reading(world: World) -> None:
         tx.resources.put(BUCKETS, dataclasses.replace(bucket, policy=policy))
 
     world.store.run(put)
+
+
+def test_missing_bucket_is_a_bare_404_to_head(world: World) -> None:
+    """As every error of HEAD: the status alone says what is wrong."""
+    request = signed(world, "HEAD", "/nowhere", by="S3SigV4Auth")
+
+    answer = gateway(world, requires_signatures=True).respond(request)
+
+    assert (answer.status, answer.body) == (404, b"")
+    assert "Content-Type" not in dict(answer.headers)
 
 
 def test_signed_chunks_are_verified(world: World) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
 from redrive.core.own_events import OwnEvent
 from redrive.core.scope import Caller, Scope
-from redrive.store.api import NO_CONTEXT, Step, Transaction
+from redrive.store.api import NO_CONTEXT, QueueMessage, Step, Transaction
 from redrive.store.postgres.store import PostgresStore, run_on
 from redrive.store.postgres.url import parse_url
 from redrive.store.sqlite import SqliteStore
@@ -56,6 +56,12 @@ class NoServices:
 
     def publish_event(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
         raise AssertionError("no service tells anything here")
+
+    def announce_queues(self, tx: Transaction, arns: Iterable[str]) -> None:
+        """Nothing is sent to queues here."""
+
+    def send_to_queues(self, tx: Transaction, messages: Sequence[QueueMessage]) -> Sequence[str | None]:
+        return [None for _ in messages]
 
     def publish_read_call(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
         raise AssertionError("no call is recorded here")

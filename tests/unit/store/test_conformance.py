@@ -548,6 +548,25 @@ def test_no_verb_takes_more_than_its_limit(any_store: AnyStore, limit: int) -> N
 # Deliveries.
 
 
+def test_delivery_that_waits_is_hastened_and_one_under_a_lease_is_not(any_store: AnyStore) -> None:
+    any_store.run(lambda tx: [tx.deliveries.put(promise(one)) for one in ("claimed", "waiting")])
+    any_store.run(lambda tx: tx.deliveries.claim_due(INSIDE, 1_000, lease_ms=5_000, limit=1))
+
+    def postpone(tx: Transaction) -> None:
+        (waiting,) = tx.deliveries.due(INSIDE, 1_000, limit=9)
+        tx.deliveries.release(waiting, place=INSIDE, due_at=9_000, counted=False)
+
+    def hasten(tx: Transaction) -> None:
+        for one in ("claimed", "waiting", "missing"):
+            tx.deliveries.hasten(one, 2_000)
+
+    any_store.run(postpone)
+    any_store.run(hasten)
+
+    assert any_store.run(lambda tx: tx.deliveries.next([INSIDE])) == 2_000
+    assert [one.id for one in any_store.run(lambda tx: tx.deliveries.due(INSIDE, 2_000, limit=9))] == ["waiting"]
+
+
 def test_delivery_is_put_once_and_settled_by_its_latest_holder(any_store: AnyStore) -> None:
     assert any_store.batch(*[lambda tx: tx.deliveries.put(promise("a", place=OUTSIDE)) for _ in range(3)]) == [
         True, False, False,

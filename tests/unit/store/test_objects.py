@@ -140,11 +140,6 @@ def _begin_upload(tx: Transaction, key: str, number: int) -> Upload:
     return upload
 
 
-def _delete_upload(tx: Transaction, upload: Upload) -> None:
-    tx.uploads.reserve(upload.number)
-    tx.uploads.delete("x", upload)
-
-
 def _put_part(tx: Transaction, part: int, body: bytes) -> None:
     tx.uploads.reserve(7)
     tx.uploads.put_part(7, UploadPart(part, tx.now, len(body), {}), body)

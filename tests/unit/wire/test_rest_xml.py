@@ -91,7 +91,7 @@ def test_document_of_another_form_is_malformed(router: Router, document: bytes) 
     assert error.message.startswith("The XML you provided was not well-formed or did not validate")
 
 
-def test_document_is_needed(router: Router) -> None:
+def test_document_that_is_needed_must_come(router: Router) -> None:
     assert refused(router, "PUT", "/b?tagging").code == "MissingRequestBodyError"
     assert decoded(router, "PUT", "/b") == {"Bucket": "b"}
 
@@ -150,6 +150,15 @@ def test_unreadable_date_of_a_condition_is_ignored(router: Router) -> None:
     assert decoded(router, "GET", "/b/k", if_modified_since="yesterday") == {"Bucket": "b", "Key": "k"}
 
 
+def test_expected_owner_is_an_account(router: Router) -> None:
+    assert decoded(router, "GET", "/b?acl", x_amz_expected_bucket_owner="1" * 12)["ExpectedBucketOwner"] == "1" * 12
+
+    error = refused(router, "GET", "/b?acl", x_amz_expected_bucket_owner="me")
+
+    assert (error.code, error.http_status) == ("InvalidBucketOwnerAWSAccountID", 400)
+    assert error.message.endswith("must be an AWS Account ID... [me]")
+
+
 def test_presigned_url_has_headers_as_parameters(router: Router) -> None:
     """SDKs move headers into the URL when they presign; headers that come too take precedence."""
     query = "x-amz-acl=private&X-Amz-Meta-Color=red&x-amz-meta-size=1&X-Amz-Date=20250101T000000Z"
@@ -175,6 +184,12 @@ def test_text_of_a_header_is_sent_as_utf8(codec: RestXmlCodec, models: Models) -
     headers = dict(encoded(codec, models, "HeadObject", result).headers)
 
     assert (headers["x-amz-meta-a"], headers["Cache-Control"]) == ("plain", "Ã¤  x: 1")
+
+
+def test_expires_is_a_text_or_the_instant_that_a_request_wants(codec: RestXmlCodec, models: Models) -> None:
+    """The model says that an object has a text, and that `response-expires` is an instant."""
+    for value, sent in (("soon", "soon"), (1_735_689_600_000, "Wed, 01 Jan 2025 00:00:00 GMT")):
+        assert dict(encoded(codec, models, "HeadObject", {"Expires": value}).headers)["Expires"] == sent
 
 
 # Bodies of objects.

@@ -65,7 +65,7 @@ def test_source_of_a_copy_tells_a_copy_from_an_object(router: Router) -> None:
 
 @pytest.mark.parametrize(
     ("method", "path", "query", "kind"),
-    [("DELETE", "/b", "versioning", "BUCKET"), ("DELETE", "/b/k", "acl", "OBJECT"), ("POST", "/b", "", "BUCKET"),
+    [("DELETE", "/b", "versioning", "BUCKET"), ("DELETE", "/b/k", "acl", "OBJECT"), ("PATCH", "/b", "", "BUCKET"),
      ("PUT", "/b/k", "uploadId=2", "OBJECT"), ("PATCH", "/", "", "SERVICE")],
 )  # fmt: skip
 def test_sub_resource_without_this_method_does_not_mean_the_bucket(

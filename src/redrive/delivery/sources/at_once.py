@@ -19,11 +19,13 @@ from redrive.delivery.faults import Fault, all_faults
 from redrive.delivery.history.records import Origin, Ran, record_successes
 from redrive.delivery.sources.call import Call
 from redrive.delivery.sources.targets import queue_url
-from redrive.store.api import Cause, Transaction
+from redrive.store.api import Cause, QueueMessage, Transaction
 from redrive.store.tables.deliveries import Delivery
 
 Sent = dict[str, str]
 """The ids of the messages that queues have accepted, by the ids of the deliveries."""
+
+_PLAIN = frozenset({"QueueUrl", "MessageBody", "MessageAttributes"})
 
 
 class Sender(Protocol):
@@ -57,11 +59,41 @@ def deliver_to_queues(
     now = tx.now
     at_once = [delivery for delivery in deliveries if delivery.target_arn in queues and delivery.due_at <= now]
     at_once = at_once[:at_once_max]
-    sent: Sent = {}
-    tx.side_by_side(_groups(at_once, sender, together_max), partial(_send, sender, sent))
+    sent = _send_plain(tx, at_once, sender)
+    left = [delivery for delivery in at_once if delivery.id not in sent]
+    if left:
+        tx.side_by_side(_groups(left, sender, together_max), partial(_send, sender, sent))
     delivered = [delivery for delivery in at_once if delivery.id in sent]
     record_successes(tx, [(delivery, sender.origin(delivery), Ran(sent[delivery.id])) for delivery in delivered])
     return delivered, sent
+
+
+def _send_plain(tx: Transaction, deliveries: Sequence[Delivery], sender: Sender) -> Sent:
+    """Send all that is plain by one statement: a body, perhaps attributes, for a standard queue that lets it in.
+
+    What is left needs SendMessageBatch, which knows everything else, or the worker, which knows failures.
+    """
+    plain: list[str] = []
+    messages: list[QueueMessage] = []
+    callers: dict[object, Caller] = {}
+    for delivery in deliveries:
+        try:
+            params = sender.params(delivery)
+            if params is None or not params.keys() <= _PLAIN:
+                continue
+            key = sender.group_key(delivery)
+            caller = callers.get(key)
+            if caller is None:
+                region = delivery.target_arn.split(":", 4)[3]
+                caller = callers[key] = sender.caller(tx, delivery, region)
+        except ServiceError:
+            continue
+        execution = sender.origin(delivery).execution_id
+        plain.append(delivery.id)
+        attributes = params.get("MessageAttributes")
+        messages.append(QueueMessage(caller, delivery.target_arn, params["MessageBody"], attributes, execution))
+    taken = zip(plain, tx.services.send_to_queues(tx, messages), strict=True) if messages else ()
+    return {delivery_id: message_id for delivery_id, message_id in taken if message_id is not None}
 
 
 def _is_faulty(target_arn: str, faults: Sequence[Fault]) -> bool:

@@ -44,6 +44,7 @@ def existing_topic(
         raise no_such_topic()
     if topic.tags:
         context = {**resource_tags(topic.tags), **context}
-    is_open = caller.is_account and caller.account == scope.account and action in _UNLOCKING
+    # What the first policy allows to the account itself, the account may do anyway.
+    is_open = caller.is_account and caller.account == scope.account and (not topic.policy or action in _UNLOCKING)
     authorize(tx, caller, action, topic.arn, context=context, policy="" if is_open else topic.shown_policy)
     return topic

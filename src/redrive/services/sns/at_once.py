@@ -12,6 +12,7 @@ from redrive.services.sns import limits
 from redrive.services.sns.calls import origin_of, service_caller
 from redrive.services.sns.model import metrics
 from redrive.services.sns.model.delivered import content_of, queue_params
+from redrive.services.sns.model.envelope import Frame
 from redrive.services.sns.order import is_blocked, is_ordered, wait_in_order
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
@@ -23,7 +24,7 @@ def deliver_or_promise(tx: Transaction, deliveries: Sequence[Delivery]) -> None:
     """Deliver what queues accept at once, and promise everything else."""
     free = [one for one in deliveries if not is_ordered(one) or not is_blocked(tx, one)]
     delivered, sent = deliver_to_queues(
-        tx, free, _SENDER, is_queue=lambda arn: arn.startswith(_QUEUES), at_once_max=limits.AT_ONCE_MAX,
+        tx, free, _TopicSender(), is_queue=lambda arn: arn.startswith(_QUEUES), at_once_max=limits.AT_ONCE_MAX,
         together_max=limits.SENT_TOGETHER_MAX,
     )  # fmt: skip
     if delivered:
@@ -43,19 +44,29 @@ def promise(tx: Transaction, deliveries: Sequence[Delivery]) -> None:
 
 
 class _TopicSender:
-    """What a topic knows of its deliveries to queues."""
+    """What a topic knows of its deliveries to queues, for one call: what equal deliveries share is made once."""
+
+    def __init__(self) -> None:
+        self._frames: dict[str, Frame] = {}
+        self._callers: dict[tuple[str, str], Caller] = {}
 
     def caller(self, tx: Transaction, delivery: Delivery, region: str) -> Caller:
-        return service_caller(tx, delivery, region)
+        key = (region, str(delivery.document.get("trace", "")))
+        found = self._callers.get(key)
+        if found is None:
+            found = self._callers[key] = service_caller(tx, delivery, region)
+        return found
 
     def params(self, delivery: Delivery) -> Document | None:
-        return queue_params(content_of(delivery), delivery.target_arn)
+        content = content_of(delivery)
+        message_id = str(content.message["id"])
+        frame = self._frames.get(message_id)
+        if frame is None and not content.is_raw:
+            frame = self._frames[message_id] = Frame.of(content.message, content.protocol)
+        return queue_params(content, delivery.target_arn, frame)
 
     def origin(self, delivery: Delivery) -> Origin:
         return origin_of(delivery)
 
     def group_key(self, delivery: Delivery) -> object:
         return (delivery.source_arn, delivery.document.get("trace"))
-
-
-_SENDER = _TopicSender()

@@ -7,7 +7,7 @@ queues accept everything at once writes none.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -34,6 +34,13 @@ def is_ordered(delivery: Delivery) -> bool:
     return "sequence" in delivery.document["message"]
 
 
+def announce_lanes(tx: Transaction, subscription_arns: Sequence[str], groups: Iterable[str]) -> None:
+    """Say which lanes this step will look at, before it reserves anything."""
+    if tx.is_shared and subscription_arns:
+        names = [_lane_name(arn, group) for group in set(groups) for arn in subscription_arns]
+        tx.resources.announce(Lane, scope_of(subscription_arns[0]), names)
+
+
 def is_blocked(tx: Transaction, delivery: Delivery) -> bool:
     """Whether another delivery has to end before this one."""
     lane = tx.resources.get(Lane, scope_of(delivery.source_arn), _name(delivery))
@@ -49,7 +56,7 @@ def wait_in_order(tx: Transaction, deliveries: Sequence[Delivery]) -> None:
 
 
 def leave(tx: Transaction, delivery: Delivery) -> None:
-    """Forget a delivery that has ended."""
+    """Forget a delivery that has ended. The next one of its lane need not wait any longer."""
     if not is_ordered(delivery):
         return
     scope, name = scope_of(delivery.source_arn), _name(delivery)
@@ -59,10 +66,15 @@ def leave(tx: Transaction, delivery: Delivery) -> None:
     left = tuple(one for one in lane.waiting if one != delivery.id)
     if left:
         tx.resources.put(scope, Lane(name, left))
+        tx.deliveries.hasten(left[0], tx.now)
+        tx.notify("due")
     else:
         tx.resources.delete(Lane, scope, name)
 
 
 def _name(delivery: Delivery) -> str:
-    group = str(delivery.document["message"]["group"])
-    return f"{delivery.source_arn.rpartition(':')[2]}/{hashlib.sha256(group.encode()).hexdigest()[:_DIGITS]}"
+    return _lane_name(delivery.source_arn, str(delivery.document["message"]["group"]))
+
+
+def _lane_name(subscription_arn: str, group: str) -> str:
+    return f"{subscription_arn.rpartition(':')[2]}/{hashlib.sha256(group.encode()).hexdigest()[:_DIGITS]}"

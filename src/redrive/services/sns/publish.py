@@ -10,19 +10,22 @@ from redrive.core.clock import DAY_MS, parse_instant
 from redrive.core.documents import Document, dump_json
 from redrive.core.entropy import new_row_id
 from redrive.core.scope import Caller
+from redrive.delivery.operation import Beforehand
 from redrive.delivery.upkeep.worker import will_age
 from redrive.services.sns import limits
 from redrive.services.sns.at_once import deliver_or_promise
 from redrive.services.sns.model import metrics
 from redrive.services.sns.model.delivered import SOURCE, delivery_document, place_of, retry_policy
-from redrive.services.sns.model.delivery_policy import effective
+from redrive.services.sns.model.delivery_policy import effective, receives_per_s
 from redrive.services.sns.model.filter_policy import attributes_event, body_event
 from redrive.services.sns.model.message import Draft, message_document
 from redrive.services.sns.model.subscription import HTTP_PROTOCOLS, Subscription
 from redrive.services.sns.model.topic import Topic, TopicSequence
 from redrive.services.sns.model.topic_attributes import retention_days
+from redrive.services.sns.order import announce_lanes
+from redrive.services.sns.rates import throttled
 from redrive.services.sns.retention import RETENTION, archive_id
-from redrive.services.sns.signing import signature_of
+from redrive.services.sns.signing import signature_of, work_before_signing
 from redrive.services.sns.subscribers import Subscribers, subscribers_of
 from redrive.store.api import Transaction
 from redrive.store.tables.archives import NewArchivedEvent
@@ -33,6 +36,8 @@ _SEQUENCE_BASE = 10_000_000_000_000_000_000
 
 def publish(tx: Transaction, caller: Caller, topic: Topic, drafts: Sequence[Draft]) -> list[Document]:
     """Accept messages, and return the answer for each: its MessageId, and in a FIFO topic its SequenceNumber."""
+    if topic.is_fifo and tx.is_shared:
+        _announce(tx, topic, drafts)
     accepted = [_accepted(tx, caller, topic, draft) for draft in drafts]
     fresh = [message for message, is_new in accepted if is_new]
     _count(tx, topic, metrics.PUBLISHED, len(drafts))
@@ -50,6 +55,13 @@ def publish(tx: Transaction, caller: Caller, topic: Topic, drafts: Sequence[Draf
     ]
 
 
+def work_before_publishing(tx: Transaction, topic: Topic) -> Beforehand | None:
+    """What has to be done before a message of the topic is signed for the first time; None otherwise."""
+    if topic.is_fifo or not subscribers_of(tx, topic.scope, topic.name).has_signed:
+        return None
+    return work_before_signing(tx)
+
+
 def deliveries_to(
     tx: Transaction, topic: Topic, subscription: Subscription, messages: Sequence[Document]
 ) -> list[Delivery]:  # fmt: skip
@@ -57,6 +69,14 @@ def deliveries_to(
     subscribers = subscribers_of(tx, topic.scope, topic.name)
     chosen = [one for one in messages if subscription in _matching(tx, topic, subscribers, one)]
     return [_delivery(tx, topic, subscription, message, "") for message in chosen]
+
+
+def _announce(tx: Transaction, topic: Topic, drafts: Sequence[Draft]) -> None:
+    """Say what this step will reserve: the topic's sequence comes first, and the queues of the subscribers last."""
+    subscriptions = subscribers_of(tx, topic.scope, topic.name).subscriptions.values()
+    queues = [one for one in subscriptions if one.protocol == "sqs"]
+    tx.services.announce_queues(tx, {one.endpoint for one in queues})
+    announce_lanes(tx, [one.arn for one in queues], [str(draft.group) for draft in drafts])
 
 
 def _accepted(tx: Transaction, caller: Caller, topic: Topic, draft: Draft) -> tuple[Document, bool]:
@@ -68,8 +88,7 @@ def _accepted(tx: Transaction, caller: Caller, topic: Topic, draft: Draft) -> tu
     assert draft.dedup is not None
     assert draft.group is not None
     sequence = tx.resources.get(TopicSequence, topic.scope, topic.name) or TopicSequence(topic.name)
-    per_group = topic.attributes.get("FifoThroughputScope") == "MessageGroup"
-    scope = draft.group if per_group else ""
+    scope = draft.group if topic.is_scoped_by_group else ""
     known = tx.dedup.find_send(topic.id, scope, draft.dedup, tx.now)
     if known is not None:
         return {"id": known[0], "sequence": str(_SEQUENCE_BASE + known[1])}, False
@@ -104,11 +123,12 @@ def _deliveries(
 ) -> list[Delivery]:  # fmt: skip
     chosen = _matching(tx, topic, subscribers, message)
     if not topic.is_fifo:
-        enveloped = {one.protocol for one in chosen if not one.is_raw}
+        enveloped = {one.protocol for one in chosen if one.is_signed}
         if enveloped:
             version = topic.attributes.get("SignatureVersion", "1")
             message["signature"] = signature_of(tx, message, version, enveloped)
-    return [_delivery(tx, topic, one, message, caller.trace_header) for one in chosen]
+    # After a replay with an end, a subscription gets nothing until its ReplayPolicy is removed.
+    return [_delivery(tx, topic, one, message, caller.trace_header) for one in chosen if not one.has_replay_end]
 
 
 def _matching(
@@ -135,10 +155,11 @@ def _matching(
 
 def _delivery(tx: Transaction, topic: Topic, one: Subscription, message: Document, trace: str) -> Delivery:
     topic_policy = topic.attributes.get("DeliveryPolicy", "")
-    content_type = ""
+    content_type, per_s = "", 0
     if one.protocol in HTTP_PROTOCOLS:
         shown = effective(topic_policy, one.attributes.get("DeliveryPolicy", ""))
         content_type = str(shown["requestPolicy"]["headerContentType"])
+        per_s = receives_per_s(shown)
     document = delivery_document(message, one, content_type)
     if trace:
         document["trace"] = trace
@@ -147,11 +168,12 @@ def _delivery(tx: Transaction, topic: Topic, one: Subscription, message: Documen
     # Deliveries that are due at one instant go out in the order of their ids.
     key = f"{message['sequence']}.{message['id']}" if "sequence" in message else str(message["id"])
     again = f".{tx.entropy.ordered(tx.now)}" if "replayed" in message else ""
-    return Delivery(
+    made = Delivery(
         id=f"{key}{again}/{one.id}", scope=topic.scope, source=SOURCE, source_arn=one.arn, target_arn=one.endpoint,
         document=document, policy=retry_policy(one, topic_policy), place=place_of(one.protocol), due_at=tx.now,
         first_at=tx.now,
     )  # fmt: skip
+    return throttled(tx, made, per_s) if per_s else made
 
 
 def _count(tx: Transaction, topic: Topic, name: str, times: int) -> None:

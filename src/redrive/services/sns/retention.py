@@ -6,9 +6,10 @@ from redrive.core.clock import DAY_MS, Instant
 from redrive.delivery.upkeep.worker import rest_until
 from redrive.services.sns import limits
 from redrive.services.sns.model.mail import Mail
-from redrive.services.sns.model.subscription import SubscriptionToken
+from redrive.services.sns.model.subscription import Subscription, SubscriptionToken
 from redrive.services.sns.model.topic import Topic
 from redrive.services.sns.model.topic_attributes import retention_days
+from redrive.services.sns.subscribers import delete_subscription
 from redrive.store.api import Transaction
 
 RETENTION = "sns.retention"
@@ -50,11 +51,14 @@ class TopicSweep:
 
 
 def _forget_tokens(tx: Transaction) -> list[Instant]:
-    """Delete tokens that have expired; returns when the others will."""
+    """Delete tokens that have expired, with the subscriptions that wait for them; returns when the others will."""
     left: list[Instant] = []
     for scope, token in tx.resources.everywhere(SubscriptionToken):
         if token.until <= tx.now:
             tx.resources.delete(SubscriptionToken, scope, token.name)
+            waiting = tx.resources.get(Subscription, scope, token.subscription)
+            if waiting is not None and waiting.is_pending and waiting.token == token.name:
+                delete_subscription(tx, scope, waiting)
         else:
             left.append(token.until)
     return left

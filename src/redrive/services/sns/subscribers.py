@@ -21,13 +21,17 @@ from redrive.store.api import Transaction
 
 @dataclass(frozen=True, slots=True)
 class Subscribers:
-    """The confirmed subscriptions of a topic, by id, and the matchers of those that filter."""
+    """The confirmed subscriptions of a topic, by id, and the matchers of those that filter.
+
+    `has_signed`: whether one of them gets envelopes, which are signed.
+    """
 
     subscriptions: Mapping[str, Subscription]
     by_attributes: frozenset[str]
     by_body: frozenset[str]
     attributes_matcher: Matcher | None
     body_matcher: Matcher | None
+    has_signed: bool = False
 
 
 _NOBODY = Subscribers({}, frozenset(), frozenset(), None, None)
@@ -83,7 +87,8 @@ def _compiled(stored: list[Subscription]) -> Subscribers:
     by_body = {one.id: one for one in filtering if one.filter_scope == BODY_SCOPE}
     by_attributes = {one.id: one for one in filtering if one.filter_scope != BODY_SCOPE}
     return Subscribers(
-        active, frozenset(by_attributes), frozenset(by_body), _matcher(by_attributes), _matcher(by_body)
+        active, frozenset(by_attributes), frozenset(by_body), _matcher(by_attributes), _matcher(by_body),
+        has_signed=any(one.is_signed for one in active.values()),
     )  # fmt: skip
 
 

@@ -51,6 +51,9 @@ UPDATE deliveries SET place = ? WHERE id = ? AND fence = ?;
 UPDATE deliveries SET due_at = ?, leases = leases + 1, fence = fence + 1
 WHERE id = ? AND fence = ?;
 
+-- name: hasten
+UPDATE deliveries SET due_at = :now WHERE id = :id AND due_at > :now AND leases = 0;
+
 -- name: end_leases
 UPDATE deliveries SET due_at = :now WHERE due_at > :now AND (leases > 0 OR place NOT IN ('inside', 'outside'));
 

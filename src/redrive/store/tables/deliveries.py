@@ -154,6 +154,14 @@ class DeliveryTable:
         self._write("postpone", (due_at,), delivery.id, delivery.fence)
         self._earliest.changed(delivery.place)
 
+    def hasten(self, id: str, now: Instant) -> None:
+        """Make an inside delivery due now that waits for something else, and has no attempt under way.
+
+        Does nothing to a delivery that another node looks at in this moment.
+        """
+        self._database.write(_SQL["hasten"], {"id": id, "now": now})
+        self._earliest.changed(INSIDE)
+
     def bring_near(self, now: Instant, *, due_at_max: Instant) -> int:
         """Make deliveries due now that are due later than `due_at_max`. Returns how many. Reads the whole table."""
         self._earliest.forget()

@@ -244,6 +244,11 @@ class MessageTable:
         if self._is_shared:
             self._database.reserve(*map(_lock_of, queues))
 
+    def announce_in_order(self, *queues: str) -> None:
+        """Say that this step will use these FIFO queues, before it reserves anything else. See Database.announce."""
+        if self._is_shared:
+            self._database.announce(*map(_lock_of, queues))
+
     def put_in_order(
         self, message: NewMessage, *, remembered_by: str, scope: str, receive_count: int = 0,
         first_received_at: Instant | None = None, source_queue_arn: str | None = None,

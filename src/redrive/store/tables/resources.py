@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, Protocol, TypeVar, cast
 
 from redrive.core.documents import load_dataclass
@@ -109,6 +109,11 @@ class ResourceTable:
         value = None if row is None else load_dataclass(cls, row[0])
         self._cache.remember(key, value)
         return value
+
+    def announce(self, cls: type[Resource], scope: Scope, names: Iterable[str]) -> None:
+        """Say that this step will read these states, before it reserves anything else. See Database.announce."""
+        if self._is_shared:
+            self._database.announce(*(_lock_of((cls.KIND, str(scope), name)) for name in names))
 
     def put(self, scope: Scope, value: Resource) -> None:
         """Store a resource; replaces one with the same name."""

@@ -39,6 +39,9 @@ _OF_SIGNATURES = frozenset(
 )  # fmt: skip
 """The parameters of a presigned URL that are no headers of the operation."""
 
+_OWNERS = frozenset({"x-amz-expected-bucket-owner", "x-amz-source-expected-bucket-owner"})
+_ACCOUNT_DIGITS = 12
+
 _IGNORED_IF_WRONG = frozenset({"if-modified-since", "if-unmodified-since"})
 """A date that nobody can read is as good as none.
 
@@ -285,6 +288,8 @@ def _scalar_reader(member: Member) -> scalars.ReadText:
 def _head_reader(member: Member) -> scalars.ReadText:
     """The function for a scalar in the head. A wrong value is named; an empty one, if it is no text, is left out."""
     wire_name = member.location_name
+    if wire_name in _OWNERS:
+        return _owner
     if member.shape.type == "string":
         # The values of user metadata are parts of a map, and have no location of their own.
         return header_text.read_text if member.location in ("header", None) else str
@@ -304,6 +309,13 @@ def _head_reader(member: Member) -> scalars.ReadText:
     return read_text
 
 
+def _owner(text: str) -> str:
+    if not (len(text) == _ACCOUNT_DIGITS and text.isascii() and text.isdigit()):
+        message = f"The value of the expected bucket owner parameter must be an AWS Account ID... [{text}]"
+        raise ServiceError("InvalidBucketOwnerAWSAccountID", message, http_status=400)
+    return text
+
+
 def _invalid(member: Member, text: str) -> ServiceError:
     if member.shape.type in {"integer", "long"}:
         message = f"Provided {member.location_name} not an integer or within integer range"
@@ -319,8 +331,15 @@ def _list_reader(member: Member) -> scalars.ReadText:
     return lambda text: [read(part.strip()) for part in text.split(",")]
 
 
+def _expires(value: Any) -> str:
+    """The header Expires: the text that the object has, or the instant of `response-expires`."""
+    return header_text.write_text(value) if isinstance(value, str) else timestamps.write_text(value, timestamps.RFC_822)
+
+
 def _head_writer(member: Member) -> scalars.WriteText:
     """The function that writes a scalar as a header."""
+    if member.location_name == "Expires":
+        return _expires
     if member.shape.type == "string":
         return header_text.write_text
     return scalars.writer(member, timestamps.RFC_822)

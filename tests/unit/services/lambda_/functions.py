@@ -6,7 +6,7 @@ import functools
 import io
 import json
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from redrive.core.clock import VirtualClock, parse_instant
@@ -34,7 +34,7 @@ from redrive.services.lambda_.workers.mappings import MappingWorker
 from redrive.services.lambda_.workers.streams import StreamMappingWorker
 from redrive.services.sqs.executions import executions_of
 from redrive.services.sqs.visibility import count_visible, next_visible
-from redrive.store.api import NO_CONTEXT, Transaction
+from redrive.store.api import NO_CONTEXT, QueueMessage, Transaction
 from redrive.store.sqlite import SqliteStore
 from redrive.wire.model.files import Models
 from tests.unit.services.lambda_.shards import Shards
@@ -150,6 +150,12 @@ class Surroundings:
 
     def publish_event(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
         raise AssertionError("no service tells anything here")
+
+    def announce_queues(self, tx: Transaction, arns: Iterable[str]) -> None:
+        """Nothing is sent to queues here."""
+
+    def send_to_queues(self, tx: Transaction, messages: Sequence[QueueMessage]) -> Sequence[str | None]:
+        return [None for _ in messages]
 
     def publish_read_call(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
         raise AssertionError("no call is recorded here")

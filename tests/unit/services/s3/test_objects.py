@@ -221,6 +221,19 @@ def test_what_is_too_long_is_refused(call, refused) -> None:
     assert (metadata.code, metadata.members) == ("MetadataTooLarge", {"Size": "2049", "MaxSizeAllowed": "2048"})
 
 
+def test_half_of_a_surrogate_pair_is_refused(refused) -> None:
+    """JSON of another service can bring such a text, and no store holds it."""
+    half = chr(0xD800)
+    wrong: list[dict[str, object]] = [
+        {"Key": half},
+        {"Key": "k", "ContentType": half},
+        {"Key": "k", "Metadata": {"a": half}},
+    ]
+
+    assert {refused("PutObject", Body=b"", **params).code for params in wrong} == {"InvalidArgument"}
+    assert refused("PutObject", Key="k", Body=b"", ChecksumCRC32=half).code == "InvalidArgument"
+
+
 def test_overrides_replace_headers_of_the_answer_alone(call, refused) -> None:
     call("PutObject", Key="k", Body=b"", ContentType="text/plain")
 

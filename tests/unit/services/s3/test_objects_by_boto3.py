@@ -62,11 +62,11 @@ def test_transfers_in_parts(s3) -> None:
     s3.upload_fileobj(io.BytesIO(body), "b", "large", ExtraArgs={"Metadata": {"a": "b"}}, Config=IN_PARTS)
     s3.copy({"Bucket": "b", "Key": "large"}, "b", "copy", Config=IN_PARTS)
 
-    read = {}
-    for key in ("large", "copy"):
-        s3.download_fileobj("b", key, read.setdefault(key, io.BytesIO()), Config=IN_PARTS)
+    read = {"large": io.BytesIO(), "copy": io.BytesIO()}
+    for key, file in read.items():
+        s3.download_fileobj("b", key, file, Config=IN_PARTS)
 
-    assert [read[key].getvalue() == body for key in ("large", "copy")] == [True, True]
+    assert [file.getvalue() == body for file in read.values()] == [True, True]
     head = s3.head_object(Bucket="b", Key="large", ChecksumMode="ENABLED")
     assert (head["ETag"].endswith('-3"'), head["Metadata"], head["ChecksumType"]) == (True, {"a": "b"}, "COMPOSITE")
 

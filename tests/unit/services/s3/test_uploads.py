@@ -10,6 +10,7 @@ import pytest
 
 from redrive.core.errors import ServiceError
 from redrive.delivery.checksums import digests_of
+from redrive.services.s3.bodies import pieces
 from redrive.testing.world import World
 from tests.unit.services.s3.test_objects import referenced
 
@@ -40,8 +41,8 @@ def named(answer) -> dict[str, object]:
     return {name: value for name, value in answer.items() if name == "ETag" or name.startswith("Checksum")}
 
 
-def complete(call, upload: str, parts, *, key: str = "k", **params: object):
-    return call("CompleteMultipartUpload", Key=key, UploadId=upload, MultipartUpload={"Parts": parts}, **params)
+def complete(call, upload: str, parts, **params: object):
+    return call("CompleteMultipartUpload", Key="k", UploadId=upload, MultipartUpload={"Parts": parts}, **params)
 
 
 def refusal(call, upload: str, parts, **params: object) -> ServiceError:
@@ -73,9 +74,7 @@ def content(world: World, body) -> bytes:
     """All bytes of an answer's body."""
     if isinstance(body, bytes):
         return body
-    whole = b"".join(
-        world.store.run(lambda tx, one=one: tx.bodies.read(one.body_id, one.first, one.size)) for one in body.segments
-    )
+    whole = b"".join(world.store.run(lambda tx: list(pieces(tx, None, body.segments))))
     return whole[body.first : body.first + body.size]
 
 

@@ -347,3 +347,17 @@ def test_tag_without_a_key_or_a_value_is_refused(secrets, tag: dict[str, str]) -
         secrets.tag_resource(SecretId="s", Tags=[tag])
 
     assert [told(failed)[0] for failed in (created, tagged)] == ["InvalidParameterException"] * 2
+
+
+@pytest.mark.parametrize("letter", ["x", "ä"])
+def test_secret_has_65536_bytes_and_not_one_more(secrets, letter: str) -> None:
+    fits = letter * (65_536 // len(letter.encode()))
+    secrets.create_secret(Name="fits", SecretString=fits)
+
+    with pytest.raises(ClientError) as created:
+        secrets.create_secret(Name="other", SecretString=f"{fits}x")
+    with pytest.raises(ClientError) as put:
+        secrets.put_secret_value(SecretId="fits", SecretString=f"{fits}x")
+
+    assert [told(failed)[0] for failed in (created, put)] == ["InvalidParameterException"] * 2
+    assert secrets.get_secret_value(SecretId="fits")["SecretString"] == fits

@@ -104,3 +104,19 @@ def test_group_of_a_fifo_topic_waits_for_its_first_message(desk: Any) -> None:
     desk.world.advance(seconds=60)
 
     assert [message["Body"] for message in desk.take("q.fifo")] == ["first", "second"]
+
+
+def test_rest_of_a_group_follows_at_once_when_its_first_message_is_delivered(desk: Any) -> None:
+    """The queue fails three times: the tries are at 0, 0, 0 and 1 s. Nobody waits for a turn of their own."""
+    topic = desk.topic("t.fifo", ContentBasedDeduplication="true")
+    desk.subscribe(topic, desk.queue("q.fifo"), RawMessageDelivery="true")
+    desk.world.store.run(lambda tx: add_fault(tx, Fault("f", f"{QUEUE}.fifo", "InternalError", times=3)))
+    for number in range(30):
+        desk.sns.publish(TopicArn=topic, Message=f"{number:02}", MessageGroupId="g")
+
+    desk.world.settle()
+    before = desk.take("q.fifo")
+    desk.world.advance(seconds=1)
+
+    assert before == []
+    assert [message["Body"] for message in desk.take("q.fifo")] == [f"{number:02}" for number in range(30)]

@@ -14,6 +14,7 @@ from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.services.s3 import limits
 from redrive.services.s3.model.errors import invalid_argument
+from redrive.services.s3.model.params import storable
 from redrive.services.s3.model.record import STANDARD
 
 DEFAULT_CONTENT_TYPE = "binary/octet-stream"
@@ -58,8 +59,14 @@ def overriding_headers(params: Document) -> dict[str, object]:
 
 
 def user_metadata(given: Mapping[str, str] | None) -> dict[str, str]:
-    """The user's metadata as it is stored: names in lower case, values decoded. Errors: MetadataTooLarge."""
-    stored = {name.lower(): _decoded(value) for name, value in (given or {}).items()}
+    """The user's metadata as it is stored: names in lower case, values decoded.
+
+    Errors: MetadataTooLarge; InvalidArgument.
+    """
+    stored = {
+        storable(name, "metadata").lower(): _decoded(storable(value, "metadata"))
+        for name, value in (given or {}).items()
+    }
     size = sum(len(name.encode()) + len(value.encode()) for name, value in stored.items())
     if size > limits.METADATA_BYTES_MAX:
         message = "Your metadata headers exceed the maximum allowed metadata size"

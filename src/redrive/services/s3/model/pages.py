@@ -6,7 +6,6 @@ Source: https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-prefixes.htm
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -86,7 +85,7 @@ def decode_token(token: str) -> bytes:
     """The key or common prefix that a page has ended with. Errors: InvalidArgument."""
     try:
         content = base64.b64decode(token.encode("ascii"), b"-_", validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         content = b""
     code, last = content[:_CODE_BYTES], content[_CODE_BYTES:]
     if len(code) < _CODE_BYTES or code != _code(last):

@@ -10,7 +10,7 @@ from redrive.core.retry import RetryPolicy
 from redrive.delivery.sources.targets import queue_url
 from redrive.services.sns.limits import RAW_ATTRIBUTES_MAX
 from redrive.services.sns.model.delivery_policy import CUSTOMER_POLICY, INSIDE_POLICY, http_policy
-from redrive.services.sns.model.envelope import lambda_record, notification, text_for
+from redrive.services.sns.model.envelope import Frame, lambda_record, notification, text_for
 from redrive.services.sns.model.subscription import HTTP_PROTOCOLS, MAIL_PROTOCOLS, Subscription
 from redrive.services.sns.model.topic import FIFO_SUFFIX
 from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
@@ -82,9 +82,13 @@ def place_of(protocol: str) -> str:
     return OUTSIDE if protocol in HTTP_PROTOCOLS else INSIDE
 
 
-def queue_params(content: Content, queue_arn: str) -> Document | None:
-    """The parameters of SendMessage; None for a raw message with more attributes than a queue takes."""
-    params: Document = {"QueueUrl": queue_url(queue_arn), "MessageBody": content.body}
+def queue_params(content: Content, queue_arn: str, frame: Frame | None = None) -> Document | None:
+    """The parameters of SendMessage; None for a raw message with more attributes than a queue takes.
+
+    `frame`: that of the message for queues, if it is known.
+    """
+    body = content.body if frame is None or content.is_raw else frame.text(content.host, content.arn)
+    params: Document = {"QueueUrl": queue_url(queue_arn), "MessageBody": body}
     message = content.message
     if content.is_raw and "attributes" in message:
         if len(message["attributes"]) > RAW_ATTRIBUTES_MAX:

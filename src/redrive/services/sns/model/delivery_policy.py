@@ -26,6 +26,7 @@ DEFAULT_HEALTHY: Mapping[str, object] = MappingProxyType(
 )  # fmt: skip
 DEFAULT_REQUEST: Mapping[str, object] = MappingProxyType({"headerContentType": "text/plain; charset=UTF-8"})
 
+_RATE = "maxReceivesPerSecond"
 _COUNTS = ("numRetries", "numMaxDelayRetries", "numNoDelayRetries", "numMinDelayRetries")
 _SHAPES: Mapping[str, Callable[[float, float, int, int], float]] = MappingProxyType(
     {
@@ -98,6 +99,11 @@ def effective(topic_policy: str, subscription_policy: str) -> Document:
     return shown
 
 
+def receives_per_s(shown: Document) -> int:
+    """How many messages an endpoint with this effective policy gets in a second; 0: no limit."""
+    return int((shown.get("throttlePolicy") or {}).get(_RATE) or 0)
+
+
 def effective_topic_policy(text: str) -> str:
     """The EffectiveDeliveryPolicy of a topic."""
     given = (load_json(text) if text else {}).get("http") or {}
@@ -116,6 +122,8 @@ def check_topic_policy(text: str, where: str) -> None:
     http = _object(_object(text, where).get("http", {}), where)
     if "defaultHealthyRetryPolicy" in http:
         _check_healthy(_object(http["defaultHealthyRetryPolicy"], where), where)
+    if http.get("defaultThrottlePolicy") is not None:
+        _check_throttle(_object(http["defaultThrottlePolicy"], where), where)
 
 
 def check_subscription_policy(text: str, where: str) -> None:
@@ -123,9 +131,10 @@ def check_subscription_policy(text: str, where: str) -> None:
     policy = _object(text, where)
     if policy.get("healthyRetryPolicy") is not None:
         _check_healthy(_object(policy["healthyRetryPolicy"], where), where)
-    for name in ("throttlePolicy", "requestPolicy"):
-        if policy.get(name) is not None:
-            _object(policy[name], where)
+    if policy.get("throttlePolicy") is not None:
+        _check_throttle(_object(policy["throttlePolicy"], where), where)
+    if policy.get("requestPolicy") is not None:
+        _object(policy["requestPolicy"], where)
 
 
 def _object(value: object, where: str) -> Document:
@@ -137,6 +146,12 @@ def _object(value: object, where: str) -> Document:
     if not isinstance(value, dict):
         raise invalid(f"{where}: it is not a JSON object")
     return value
+
+
+def _check_throttle(throttle: Document, where: str) -> None:
+    value = throttle.get(_RATE)
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        raise invalid(f"{where}: throttlePolicy.{_RATE} must be a whole number of at least 1")
 
 
 def _check_healthy(healthy: Document, where: str) -> None:

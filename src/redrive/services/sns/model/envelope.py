@@ -6,11 +6,13 @@ Source: https://docs.aws.amazon.com/sns/latest/dg/sns-message-and-json-formats.h
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from redrive.core.documents import Document, dump_json
 from redrive.services.sns.model.topic import scope_of
 
+_URL = "UnsubscribeURL"
 _SIGNED = ("Message", "MessageId", "Subject", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type")
 
 
@@ -23,8 +25,8 @@ def text_for(message: Mapping[str, object], protocol: str) -> str:
 
 
 def unsubscribe_url(host: str, subscription_arn: str) -> str:
-    """The URL that ends a subscription."""
-    return f"http://{host}/?{urlencode({'Action': 'Unsubscribe', 'SubscriptionArn': subscription_arn}, safe=':')}"
+    """The URL that ends a subscription. Nothing in an ARN of SNS needs an escape."""
+    return f"http://{host}/?Action=Unsubscribe&SubscriptionArn={subscription_arn}"
 
 
 def subscribe_url(host: str, topic_arn: str, token: str) -> str:
@@ -50,12 +52,36 @@ def notification(message: Mapping[str, object], protocol: str, host: str, subscr
             "Signature": by_protocol.get(protocol, by_protocol["default"]),
             "SigningCertURL": signature["url"],
         }
-    shown["UnsubscribeURL"] = unsubscribe_url(host, subscription_arn)
+    shown[_URL] = unsubscribe_url(host, subscription_arn)
+    return shown | _after_the_url(message)
+
+
+def _after_the_url(message: Mapping[str, object]) -> Document:
+    shown: Document = {}
     if "attributes" in message:
         shown["MessageAttributes"] = message["attributes"]
     if "replayed" in message:
         shown["Replayed"] = "true"
     return shown
+
+
+class Frame(NamedTuple):
+    """The text of a message's envelope for a protocol, around the only member that differs between subscriptions."""
+
+    head: str
+    tail: str
+
+    @classmethod
+    def of(cls, message: Mapping[str, object], protocol: str) -> Frame:
+        """The frame of a message."""
+        shown = notification(message, protocol, "", "")
+        after = _after_the_url(message)
+        head = dump_json({name: value for name, value in shown.items() if name not in after} | {_URL: ""})
+        return cls(head.removesuffix('""}'), f",{dump_json(after)[1:]}" if after else "}")
+
+    def text(self, host: str, subscription_arn: str) -> str:
+        """The envelope for a subscription, as `dump_json(notification(…))` has it."""
+        return f"{self.head}{dump_json(unsubscribe_url(host, subscription_arn))}{self.tail}"
 
 
 def lambda_record(message: Mapping[str, object], host: str, subscription_arn: str) -> str:

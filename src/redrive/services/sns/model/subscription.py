@@ -16,6 +16,7 @@ from redrive.services.sns.model.topic import FIFO_SUFFIX
 HTTP_PROTOCOLS = frozenset({"http", "https"})
 MAIL_PROTOCOLS = frozenset({"email", "email-json"})
 PROTOCOLS = HTTP_PROTOCOLS | MAIL_PROTOCOLS | {"sqs", "lambda", "sms", "firehose", "application"}
+_BARE_PROTOCOLS = frozenset({"email", "sms", "application"})
 ATTRIBUTES_SCOPE = "MessageAttributes"
 BODY_SCOPE = "MessageBody"
 PENDING = "PendingConfirmation"
@@ -67,6 +68,11 @@ class Subscription:
         return self.attributes.get("RawMessageDelivery", "false").lower() == "true"
 
     @property
+    def is_signed(self) -> bool:
+        """Whether the endpoint gets an envelope, which has a signature."""
+        return not self.is_raw and self.protocol not in _BARE_PROTOCOLS
+
+    @property
     def filter_policy(self) -> str:
         """The filter policy; empty without one."""
         return self.attributes.get("FilterPolicy", "")
@@ -81,6 +87,12 @@ class Subscription:
         """The queue for what could not be delivered; empty without one."""
         policy = self.attributes.get("RedrivePolicy", "")
         return str(load_json(policy)["deadLetterTargetArn"]) if policy else ""
+
+    @property
+    def has_replay_end(self) -> bool:
+        """Whether the subscription's ReplayPolicy has an end, after which nothing new is delivered."""
+        policy = self.attributes.get("ReplayPolicy", "")
+        return bool(policy) and "EndingPoint" in load_json(policy)
 
     @property
     def shown_arn(self) -> str:

@@ -64,6 +64,11 @@ class Topic:
         return self.attributes.get("ContentBasedDeduplication", "") == "true"
 
     @property
+    def is_scoped_by_group(self) -> bool:
+        """Whether a FIFO topic deduplicates, and limits its rate, within each group by itself."""
+        return self.attributes.get("FifoThroughputScope") == "MessageGroup"
+
+    @property
     def bytes_max(self) -> int:
         """How many bytes a message may have."""
         return int(self.attributes.get("MaximumMessageSize", limits.MESSAGE_BYTES_DEFAULT))

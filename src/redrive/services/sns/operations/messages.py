@@ -9,14 +9,17 @@ from redrive.core.documents import Document
 from redrive.core.entropy import new_row_id
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
-from redrive.delivery.operation import operation
+from redrive.delivery.operation import Beforehand, operation
 from redrive.services.sns import limits
 from redrive.services.sns.access import authorize, existing_topic
+from redrive.services.sns.encryption import check_key
 from redrive.services.sns.mailbox import capture
 from redrive.services.sns.model.message import Draft, read_draft
 from redrive.services.sns.model.requests import invalid
 from redrive.services.sns.model.topic import Topic
 from redrive.services.sns.publish import publish as accept
+from redrive.services.sns.publish import work_before_publishing
+from redrive.services.sns.rates import check_fifo_rate
 from redrive.services.sns.subscribers import subscribers_of
 from redrive.store.api import Transaction
 
@@ -32,10 +35,11 @@ def publish(
     phone_number: str | None = None, subject: str | None = None, message_structure: str | None = None,
     message_attributes: Mapping[str, Document] | None = None, message_deduplication_id: str | None = None,
     message_group_id: str | None = None,
-) -> Document:  # fmt: skip
+) -> Document | Beforehand:  # fmt: skip
     """Publish a message to a topic, or send a text message to a phone, which the mailbox captures.
 
-    Errors: InvalidParameterException; InvalidParameterValueException; NotFoundException; AuthorizationErrorException.
+    Errors: InvalidParameterException; InvalidParameterValueException; NotFoundException; AuthorizationErrorException;
+    KMSDisabledException and others of the topic's key; ThrottledException (a FIFO topic).
     Source: https://docs.aws.amazon.com/sns/latest/api/API_Publish.html
     """
     entry: Document = {
@@ -55,13 +59,15 @@ def publish(
     topic = existing_topic(tx, caller, given[0], "sns:Publish", parameter=parameter)
     draft = read_draft(topic, entry)
     _check_large(tx, topic, draft)
-    return accept(tx, caller, topic, [draft])[0]
+    check_fifo_rate(tx, topic, [draft])
+    check_key(tx, caller, topic)
+    return work_before_publishing(tx, topic) or accept(tx, caller, topic, [draft])[0]
 
 
 @operation("PublishBatch")
 def publish_batch(
     tx: Transaction, caller: Caller, *, topic_arn: str, publish_batch_request_entries: Sequence[Document]
-) -> Document:
+) -> Document | Beforehand:
     """Publish up to ten messages; each is accepted or refused by itself.
 
     Errors: EmptyBatchRequestException; TooManyEntriesInBatchRequestException; BatchEntryIdsNotDistinctException;
@@ -86,6 +92,11 @@ def publish_batch(
     if sum(draft.size for draft in drafts.values()) > topic.bytes_max:
         message = "The length of all the messages put together is more than the limit."
         raise ServiceError("BatchRequestTooLongException", message)
+    check_fifo_rate(tx, topic, list(drafts.values()))
+    check_key(tx, caller, topic)
+    work = work_before_publishing(tx, topic)
+    if work is not None:
+        return work
     answers = accept(tx, caller, topic, list(drafts.values())) if drafts else []
     successful = [{"Id": entry_id, **answer} for entry_id, answer in zip(drafts, answers, strict=True)]
     return {"Successful": successful, "Failed": failed}

@@ -11,15 +11,16 @@ from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller, Scope
-from redrive.delivery.operation import operation
+from redrive.delivery.operation import Beforehand, operation
 from redrive.services.sns import limits
 from redrive.services.sns.access import authorize, existing_topic
 from redrive.services.sns.confirming import ask_for_confirmation, tell_of_end
 from redrive.services.sns.model.requests import decode_token, encode_token, invalid, no_such_subscription
-from redrive.services.sns.model.subscription import Subscription, check_endpoint, needs_confirmation
+from redrive.services.sns.model.subscription import HTTP_PROTOCOLS, Subscription, check_endpoint, needs_confirmation
 from redrive.services.sns.model.subscription_attributes import changed_attributes, shown_attributes
 from redrive.services.sns.model.topic import Topic, scope_of, topic_arn
 from redrive.services.sns.replaying import start_replay
+from redrive.services.sns.signing import work_before_signing
 from redrive.services.sns.subscribers import all_subscriptions, delete_subscription, store_subscription
 from redrive.store.api import Transaction
 
@@ -31,7 +32,7 @@ _ARN_PARTS = 6
 def subscribe(
     tx: Transaction, caller: Caller, *, topic_arn: str, protocol: str, endpoint: str | None = None,
     attributes: Mapping[str, str] | None = None, return_subscription_arn: bool = False,
-) -> Document:  # fmt: skip
+) -> Document | Beforehand:  # fmt: skip
     """Subscribe an endpoint to a topic; the same endpoint once.
 
     Some endpoints have to confirm before they get anything.
@@ -44,6 +45,10 @@ def subscribe(
     where = endpoint or ""
     check_endpoint(protocol, where, is_fifo=topic.is_fifo)
     given = changed_attributes(topic.name, {}, attributes or {}, "Attributes Reason: ")
+    asks = needs_confirmation(protocol, where, topic.scope.account, caller.account)
+    work = work_before_signing(tx) if asks else None
+    if work is not None:
+        return work
     others = all_subscriptions(tx, topic.scope, topic.name)
     known = next((one for one in others if (one.protocol, one.endpoint) == (protocol, where)), None)
     if known is not None:
@@ -58,7 +63,7 @@ def subscribe(
         topic_name=topic.name, id=own_id, arn=f"{topic.arn}:{own_id}", protocol=protocol, endpoint=where,
         owner=caller.account, principal=caller.principal_arn, created_at=tx.now, attributes=given, host=caller.host,
     )  # fmt: skip
-    if needs_confirmation(protocol, where, topic.scope.account, caller.account):
+    if asks:
         made = ask_for_confirmation(tx, topic, replace(made, is_pending=True, is_authenticated=False))
     else:
         store_subscription(tx, topic.scope, made)
@@ -67,7 +72,7 @@ def subscribe(
 
 
 @operation("Unsubscribe")
-def unsubscribe(tx: Transaction, caller: Caller, *, subscription_arn: str) -> Document:
+def unsubscribe(tx: Transaction, caller: Caller, *, subscription_arn: str) -> Document | Beforehand:
     """End a subscription. One that does not exist is no error.
 
     Errors: InvalidParameterException; AuthorizationErrorException.
@@ -77,6 +82,9 @@ def unsubscribe(tx: Transaction, caller: Caller, *, subscription_arn: str) -> Do
     authorize(tx, caller, "sns:Unsubscribe", subscription_arn)
     if subscription is None:
         return {}
+    work = work_before_signing(tx) if subscription.protocol in HTTP_PROTOCOLS else None
+    if work is not None:
+        return work
     scope = scope_of(subscription.arn)
     delete_subscription(tx, scope, subscription)
     topic = tx.resources.get(Topic, scope, subscription.topic_name)

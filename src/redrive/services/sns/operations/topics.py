@@ -9,7 +9,7 @@ from redrive.core.clock import format_instant
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.limits import Limits
-from redrive.core.scope import Caller
+from redrive.core.scope import Caller, Scope
 from redrive.delivery.operation import operation
 from redrive.delivery.upkeep.cleaning import forget_rows
 from redrive.languages.iam import request_tags
@@ -53,8 +53,7 @@ def create_topic(
         return {"TopicArn": arn}
     if given_tags:
         authorize(tx, caller, "sns:TagResource", arn, context=request_tags(given_tags))
-    if tx.services.limits is Limits.STRICT and tx.resources.count(Topic, caller.scope) >= limits.STANDARD_TOPICS_MAX:
-        raise ServiceError("TopicLimitExceededException", "Topic limit exceeded")
+    _check_quota(tx, caller.scope, is_fifo=is_fifo)
     topic = Topic(name, tx.entropy.hex(12), arn, tx.now, tags=given_tags, data_protection=data_protection_policy or "")
     texts, policy = with_attributes(topic, given, "Attributes Reason: ")
     made = replace(topic, attributes=texts, policy=policy)
@@ -176,6 +175,17 @@ def get_data_protection_policy(tx: Transaction, caller: Caller, *, resource_arn:
     """
     topic = existing_topic(tx, caller, resource_arn, "sns:GetDataProtectionPolicy", parameter="ResourceArn")
     return {"DataProtectionPolicy": topic.data_protection} if topic.data_protection else {}
+
+
+def _check_quota(tx: Transaction, scope: Scope, *, is_fifo: bool) -> None:
+    """Errors: TopicLimitExceededException. FIFO topics have a quota of their own."""
+    if tx.services.limits is not Limits.STRICT:
+        return
+    count = tx.resources.count(Topic, scope)
+    if is_fifo and count >= limits.FIFO_TOPICS_MAX:
+        count = sum(topic.is_fifo for topic in tx.resources.list(Topic, scope, limit=count))
+    if count >= (limits.FIFO_TOPICS_MAX if is_fifo else limits.STANDARD_TOPICS_MAX):
+        raise ServiceError("TopicLimitExceededException", "Topic limit exceeded")
 
 
 def _check_same(topic: Topic, given: Mapping[str, str], tags: Mapping[str, str]) -> None:

@@ -5,17 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
-from redrive.core.clock import SECOND_MS, Instant
 from redrive.core.documents import Document
-from redrive.core.entropy import new_row_id
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
-from redrive.delivery.sources.watches import arrived
 from redrive.delivery.upkeep.worker import will_age
 from redrive.services.sqs import limits
 from redrive.services.sqs.model.messages import Draft, check_batch_is_ordered, draft_message, sequence_number
-from redrive.services.sqs.model.metrics import metrics_of
 from redrive.services.sqs.model.queue import Queue, dedup_scope
 from redrive.services.sqs.model.requests import (
     batch_answer,
@@ -27,6 +23,7 @@ from redrive.services.sqs.model.requests import (
 )
 from redrive.services.sqs.operations.queues import find_queue
 from redrive.services.sqs.retention import RETENTION
+from redrive.services.sqs.sending import announce, count_sent, new_message
 from redrive.store.api import Transaction
 from redrive.store.tables.messages import NewMessage
 
@@ -116,7 +113,7 @@ def send_message_batch(tx: Transaction, caller: Caller, *, queue_url: str, entri
 
 def _accept(tx: Transaction, caller: Caller, queue: Queue, drafts: Iterable[_Caused]) -> list[Document]:
     """Store messages in this order, and return the answer for each."""
-    messages = [(_new_message(tx, caller, queue, draft, cause), draft) for draft, cause in drafts]
+    messages = [(new_message(tx, caller, queue, draft, cause), draft) for draft, cause in drafts]
     if not messages:
         return []
     if queue.is_fifo:
@@ -128,8 +125,8 @@ def _accept(tx: Transaction, caller: Caller, queue: Queue, drafts: Iterable[_Cau
         if not queue.has_groups and any(draft.group_id is not None for _, draft in messages):
             tx.resources.put(queue.scope, dataclasses.replace(queue, has_groups=True))
     will_age(tx, RETENTION, tx.now + (limits.DEDUPLICATION_MS if queue.is_fifo else queue.attributes.retention_ms))
-    _announce(tx, queue, min(message.visible_at for message, _ in messages))
-    _count(tx, queue, [draft.size for _, draft in messages])
+    announce(tx, queue, min(message.visible_at for message, _ in messages))
+    count_sent(tx, queue, [draft.size for _, draft in messages])
     return answers
 
 
@@ -157,47 +154,6 @@ def _draft_entry(queue: Queue, entry: Document, trace_header: str) -> Draft:
         system_attributes=entry.get("MessageSystemAttributes"), deduplication_id=entry.get("MessageDeduplicationId"),
         group_id=entry.get("MessageGroupId"), trace_header=trace_header,
     )  # fmt: skip
-
-
-def _new_message(tx: Transaction, caller: Caller, queue: Queue, draft: Draft, cause: str | None) -> NewMessage:
-    """Build the row of a message that is sent now. `cause` is the execution that sends the message."""
-    settings = queue.attributes
-    delay_s = settings.delay_s if draft.delay_s is None else draft.delay_s
-    return NewMessage(
-        queue=queue.contents, message_id=new_row_id(tx.entropy, tx.now), body=draft.body, body_md5=draft.body_md5,
-        attributes=draft.attributes, system_attributes=draft.system_attributes, sender_id=_sender_id(caller),
-        group_id=draft.group_id, sent_at=tx.now, visible_at=tx.now + delay_s * SECOND_MS,
-        expires_at=tx.now + settings.retention_ms, deduplication_id=draft.deduplication_id,
-        cause=cause,
-    )  # fmt: skip
-
-
-def _sender_id(caller: Caller) -> str:
-    """Return the SenderId: the account, the user's name, or `ROLE:SESSION` for an assumed role."""
-    if caller.role_arn is not None:
-        return f"{caller.role_arn.rsplit('/', 1)[-1]}:{caller.session_name}"
-    return caller.account if caller.user_arn is None else caller.user_arn.rsplit("/", 1)[-1]
-
-
-def _announce(tx: Transaction, queue: Queue, visible_at: Instant) -> None:
-    """Notify waiting receives, unless the message becomes visible after the longest wait.
-
-    Notify the queue's readers.
-    """
-    if visible_at - tx.now <= limits.WAIT_S_MAX * SECOND_MS:
-        tx.notify(queue.topic)
-    arrived(tx, queue.arn, visible_at)
-
-
-def _count(tx: Transaction, queue: Queue, sizes: Sequence[int]) -> None:
-    """Count messages for the queue's metrics; messages of the same size share one sample."""
-    metrics = metrics_of(queue.arn)
-    tx.metrics.count(metrics.sent, tx.now, times=len(sizes))
-    occurring: dict[int, int] = {}
-    for size in sizes:
-        occurring[size] = occurring.get(size, 0) + 1
-    for size, times in occurring.items():
-        tx.metrics.count(metrics.sent_bytes, tx.now, size, times=times)
 
 
 def _sent(message_id: str, draft: Draft) -> Document:
