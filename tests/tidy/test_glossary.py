@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from tests.tidy.source import PACKAGE, ROOT, Source, sources
 
 WORD = re.compile(r"^\*\*([a-z]+)\*\*", re.MULTILINE)
-CLASS = re.compile(r"`([a-z_/]+\.py:[A-Z]\w*)`")
+CLASS = re.compile(r"`([a-z0-9_/]+\.py:[A-Z]\w*)`")
 
 
 def public_types(source: Source) -> Iterator[str]:

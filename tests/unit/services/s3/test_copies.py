@@ -80,6 +80,7 @@ def test_copy_onto_itself_needs_a_change(call, refused, change, allowed: bool) -
     ],
 )
 def test_conditions_on_the_source(world: World, call, refused, source, conditions, failing: str | None) -> None:
+    """A condition on the source that does not hold is 412, and never 304."""
     params = {
         f"CopySource{name}": world.now + 1_000 * value if isinstance(value, int) else value.replace("ETAG", source)
         for name, value in conditions.items()
@@ -94,6 +95,7 @@ def test_conditions_on_the_source(world: World, call, refused, source, condition
 
 @pytest.mark.usefixtures("source")
 def test_conditions_on_the_destination(call, refused) -> None:
+    """The conditions of a write count for the destination of a copy."""
     call("CopyObject", Key="k", CopySource="b/a b/é", IfNoneMatch="*")
 
     assert refused("CopyObject", Key="k", CopySource="b/a b/é", IfNoneMatch="*").code == "PreconditionFailed"
@@ -109,6 +111,7 @@ def test_source_that_names_no_object(refused, header: str) -> None:
 
 
 def test_missing_sources(call, refused) -> None:
+    """A source that is missing, or is a delete marker, is told."""
     call("PutBucketVersioning", VersioningConfiguration={"Status": "Enabled"})
     call("PutObject", Key="gone", Body=b"")
     marker = call("DeleteObject", Key="gone")["VersionId"]

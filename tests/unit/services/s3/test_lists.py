@@ -85,6 +85,7 @@ def test_tokens_lead_through_all_pages(call, size: int, delimiter: str) -> None:
 
 @pytest.mark.usefixtures("filled")
 def test_sizes_of_pages(call, refused) -> None:
+    """A page has up to 1,000 entries, and none if none are asked for."""
     nothing = call("ListObjectsV2", MaxKeys=0)
 
     assert (nothing["KeyCount"], nothing["IsTruncated"], nothing["MaxKeys"]) == (0, False, 0)
@@ -94,6 +95,7 @@ def test_sizes_of_pages(call, refused) -> None:
 
 @pytest.mark.usefixtures("filled")
 def test_encoding_by_url(call, refused) -> None:
+    """Keys and prefixes are percent-encoded if the request asks for it."""
     answer = call("ListObjectsV2", EncodingType="url", Prefix="z", Delimiter="/")
     full = call("ListObjectsV2", EncodingType="url", StartAfter="g+")
 
@@ -113,6 +115,7 @@ def test_token_that_was_never_given_is_refused(refused, token: str) -> None:
 
 
 def test_token_has_any_key() -> None:
+    """A token gives back the key that a page has ended with, whatever bytes it has."""
     for key in (b"", b"a/b", "é😀".encode(), b"\x00\xff"):
         assert decode_token(encode_token(key)) == key
 

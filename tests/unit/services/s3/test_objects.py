@@ -56,6 +56,7 @@ def test_declared_checksum_is_checked_and_kept(call, refused, algorithm: str, me
 
 
 def test_two_checksums_are_refused(refused) -> None:
+    """A request declares one checksum at most."""
     error = refused("PutObject", Key="k", Body=b"", ChecksumCRC32="AAAAAA==", ChecksumSHA1="x")
 
     assert (error.code, error.http_status) == ("InvalidRequest", 400)
@@ -63,6 +64,7 @@ def test_two_checksums_are_refused(refused) -> None:
 
 
 def test_content_md5_is_checked(call, refused) -> None:
+    """Content-MD5 has to be the MD5 of what came, in base64."""
     md5 = base64.b64encode(bytes.fromhex(HELLO)).decode()
 
     call("PutObject", Key="k", Body=b"hello", ContentMD5=md5)
@@ -148,6 +150,7 @@ def test_part_number_of_an_object_without_parts(call, refused) -> None:
     ],
 )
 def test_conditions_of_reads(world: World, call, conditions, status: int) -> None:
+    """A read is answered, refused or unchanged, as its conditions say."""
     written_at = world.now
     call("PutObject", Key="k", Body=b"hello")
     world.advance(seconds=60)
@@ -182,6 +185,7 @@ def status_of(call, operation: str, **params: object) -> int:
     ],
 )
 def test_conditions_of_writes(call, conditions, exists: bool, code: str) -> None:
+    """A write happens only if its condition holds; other conditions are not implemented."""
     if exists:
         call("PutObject", Key="k", Body=b"hello")
 
@@ -279,6 +283,7 @@ def test_odd_key_is_a_key(call, key: str) -> None:
 
 
 def test_missing_object_and_missing_bucket(refused) -> None:
+    """What is missing is told by its name: the key, the bucket, the version."""
     key, bucket = refused("GetObject", Key="k"), refused("GetObject", Bucket="none", Key="k")
     version = refused("GetObject", Key="k", VersionId="x")
 
@@ -296,6 +301,7 @@ def test_deleted_object_is_gone_and_deleting_again_is_no_error(call, refused) ->
 
 
 def test_condition_of_a_deletion(call, refused) -> None:
+    """A deletion with If-Match needs the object with that ETag."""
     call("PutObject", Key="k", Body=b"hello")
 
     assert refused("DeleteObject", Key="k", IfMatch="other").members == {"Condition": "If-Match"}

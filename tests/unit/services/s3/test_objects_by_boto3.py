@@ -30,6 +30,7 @@ def refusal(call, **params: object):
 
 
 def test_statuses_of_reads(s3) -> None:
+    """A part of an object is 206, an unchanged object 304, a deletion 204."""
     s3.put_object(Bucket="b", Key="k", Body=b"hello")
 
     whole, piece = s3.get_object(Bucket="b", Key="k"), s3.get_object(Bucket="b", Key="k", Range="bytes=1-2")
@@ -58,6 +59,7 @@ def test_delete_marker_is_told_by_headers(s3) -> None:
 
 
 def test_transfers_in_parts(s3) -> None:
+    """What boto3 uploads and copies in parts is downloaded as it was."""
     body = bytes(range(256)) * 4 * 1024 * 11
     s3.upload_fileobj(io.BytesIO(body), "b", "large", ExtraArgs={"Metadata": {"a": "b"}}, Config=IN_PARTS)
     s3.copy({"Bucket": "b", "Key": "large"}, "b", "copy", Config=IN_PARTS)
@@ -72,6 +74,7 @@ def test_transfers_in_parts(s3) -> None:
 
 
 def test_pages_of_listings(s3) -> None:
+    """boto3's paginators give each key once."""
     keys = ["a", "a b/é+%&", "x/1", "x/2", "\x01odd"]
     for key in keys:
         s3.put_object(Bucket="b", Key=key, Body=b"")
@@ -84,6 +87,7 @@ def test_pages_of_listings(s3) -> None:
 
 
 def test_many_are_deleted(s3) -> None:
+    """Deletions of many tell for each key what became of it."""
     for key in "abc":
         s3.put_object(Bucket="b", Key=key, Body=b"")
 
@@ -94,6 +98,7 @@ def test_many_are_deleted(s3) -> None:
 
 
 def test_what_is_refused_by_name(s3) -> None:
+    """GetObjectTorrent is not implemented, and says so."""
     s3.put_object(Bucket="b", Key="k", Body=b"")
 
     torrent = refusal(s3.get_object_torrent, Key="k")

@@ -18,7 +18,7 @@ def test_tags_are_set_read_counted_and_removed(call) -> None:
     assert "TagCount" not in call("HeadObject", Key="k")
 
 
-def test_overwriting_removes_tags(call) -> None:
+def test_overwriting_an_object_removes_its_tags(call) -> None:
     call("PutObject", Key="k", Body=b"", Tagging="a=1&b")
     assert call("GetObjectTagging", Key="k")["TagSet"] == [{"Key": "a", "Value": "1"}, {"Key": "b", "Value": ""}]
 

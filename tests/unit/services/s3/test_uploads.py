@@ -169,6 +169,7 @@ def test_completion_that_is_not_right_is_refused_and_the_upload_stays(call) -> N
 
 
 def test_composite_checksum(call, refused) -> None:
+    """The checksum of the whole is that of the checksums of its parts."""
     upload = begin(call, ChecksumAlgorithm="SHA256")
     right = base64.b64encode(hashlib.sha256(b"x").digest()).decode()
     missing = refused("UploadPart", Key="k", UploadId=upload, PartNumber=1, Body=b"x")
@@ -233,6 +234,7 @@ def test_checksum_of_the_full_object_is_combined_of_its_parts(call, declares: bo
     ],
 )  # fmt: skip
 def test_types_of_checksums_by_algorithm(call, algorithm: str | None, kind: str | None, answer: str) -> None:
+    """Each algorithm counts for the full object, for its parts, or for both."""
     params = {"ChecksumAlgorithm": algorithm, "ChecksumType": kind}
     given = {name: value for name, value in params.items() if value is not None}
 

@@ -34,6 +34,7 @@ def versions(call, **params: object) -> list[tuple[str, str, bool]]:
 
 
 def test_states_of_versioning(call, refused) -> None:
+    """A bucket is Enabled or Suspended once versioning was set, and never without it again."""
     assert call("GetBucketVersioning") == {}
     for status in ("Suspended", "Enabled", "Suspended"):
         set_versioning(call, status)
