@@ -14,8 +14,9 @@ from typing import Any
 
 from redrive.cli.surface import Surface
 from redrive.core.errors import UserError
+from redrive.invoke.runtime.npm import Npm
 from redrive.packaging.files import archive_of, files_of
-from redrive.packaging.node import Npm, with_sdk
+from redrive.packaging.node import with_sdk
 
 MANIFEST = "manifest.json"
 _STACK = "aws:cloudformation:stack"

@@ -17,11 +17,12 @@ from redrive.cli.deployment import deploy_stack
 from redrive.cli.endpoint import ask, endpoint_option
 from redrive.core.errors import UserError
 from redrive.core.leniency import OnUnknown
+from redrive.invoke.keeping import cache_directory
+from redrive.invoke.runtime.npm import Npm
 from redrive.languages.template import TemplateError
 from redrive.languages.template.places import keys_twice
 from redrive.packaging.bundle import Bundler
-from redrive.packaging.installer import cache_directory, interpreter_for
-from redrive.packaging.node import Npm
+from redrive.packaging.installer import interpreter_for
 from redrive.packaging.samconfig import find_config, read_config
 from redrive.packaging.template import TEMPLATE_BYTES_MAX, packaged
 
@@ -100,7 +101,7 @@ def _of_assembly(
         raise UserError(f"{assembly} has no stack {only}.", next_step=f"There is: {known}.", exit_code=2)
     count = upload_files(
         read_files(assembly, account=account, region=region), endpoint_url, account,
-        Npm(("npm",), cache_directory(dict(os.environ)), _say),
+        Npm(("npm",), cache_directory(os.environ, Path.home()), _say),
     )  # fmt: skip
     click.echo(f"{count} files of {assembly} are uploaded.", err=True)
     for each in chosen:
@@ -130,7 +131,7 @@ def _say(line: str) -> None:
 
 def _packaged(template: Path, text: str, parameters: Mapping[str, str], endpoint_url: str) -> str:
     """The template after its local code is uploaded to the server."""
-    bundler = Bundler(cache_directory(dict(os.environ)), interpreter_for, _say)
+    bundler = Bundler(cache_directory(os.environ, Path.home()), interpreter_for, _say)
     directory = template.resolve().parent
     try:
         return packaged(

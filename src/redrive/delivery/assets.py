@@ -1,25 +1,19 @@
-"""Assets: files that a deployment uploads, stored under the bucket and key that templates refer to.
+"""Assets: files that `redrive deploy` uploads, stored under the bucket and key that its templates refer to.
 
-Assets replace S3, which redrive does not serve. The code of functions and layers, and templates, are found by bucket
-and key, or by an S3 URL that contains both. An unused asset is kept, because a rollback may need it again.
+Their bucket is not in S3: who reads objects by bucket and key (`delivery/objects.py`) looks here first. An unused
+asset is kept, because a rollback may need it again.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import ClassVar
-from urllib.parse import unquote, urlsplit
 
 from redrive.core.scope import Scope
 from redrive.store.api import Transaction
 
 BUCKET = "redrive-assets"
 """The bucket of the files that `redrive deploy` packages itself. The keys are digests."""
-
-# https://docs.aws.amazon.com/AmazonS3/latest/userguide/access-bucket-intro.html
-_PATH_STYLE = re.compile(r"s3[.-]([a-z0-9-]+\.)?amazonaws\.com(\.cn)?")
-_HOST_STYLE = re.compile(r"(?P<bucket>[a-z0-9.-]+)\.s3[.-]([a-z0-9-]+\.)?amazonaws\.com(\.cn)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +41,6 @@ def asset_content(tx: Transaction, account: str, bucket: str, key: str) -> bytes
     """The content of an uploaded file, or None if there is no such file."""
     asset = tx.resources.get(Asset, _home(account), f"{bucket}/{key}")
     return None if asset is None else tx.blobs.get(_blob(asset.digest))
-
-
-def asset_at(tx: Transaction, account: str, url: str) -> bytes | None:
-    """The content of the uploaded file at an S3 URL (path style or virtual-hosted style), or None."""
-    parts = urlsplit(url)
-    host, path = parts.hostname or "", unquote(parts.path).removeprefix("/")
-    if _PATH_STYLE.fullmatch(host):
-        bucket, _, key = path.partition("/")
-        return asset_content(tx, account, bucket, key)
-    matched = _HOST_STYLE.fullmatch(host)
-    return None if matched is None else asset_content(tx, account, matched["bucket"], path)
 
 
 def keep_piece(tx: Transaction, account: str, bucket: str, key: str, piece: int, content: bytes) -> None:

@@ -80,6 +80,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "destinations",
         "insights",
         "items",
+        "legacy_global_tables",
         "partiql",
         "reads",
         "recovery",

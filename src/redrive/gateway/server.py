@@ -48,7 +48,9 @@ from redrive.gateway.identity import Identity, RootKey
 from redrive.gateway.keys import check_some_key, decide_signatures
 from redrive.gateway.storage import Commits, OwnStorage, SharedStorage, Storage
 from redrive.gateway.waiters import Paced
+from redrive.invoke.keeping import cache_directory
 from redrive.invoke.process import ProcessInvoker
+from redrive.invoke.runtime.npm import Npm
 from redrive.invoke.runtime.runtimes import Runtimes
 from redrive.store.files.checkpoints import Checkpoints
 from redrive.store.files.directory import DataDirectory, take_directory
@@ -316,10 +318,14 @@ class Server:
                 raise KeyError(digest)
             return content
 
+        def say(text: str) -> None:
+            self._log.info("packages installed", what=text)
+
+        npm = Npm(("npm",), cache_directory(os.environ, Path.home()), say)
         return ProcessInvoker(
             load_code, workdir=workdir, endpoint_url=self.endpoint_url, clock=self._clock,
             entropy=self._entropy.fork("invoker"), issuer=self._issuer, log=self._log,
-            runtimes=Runtimes(os.environ, Path.home()),
+            runtimes=Runtimes(os.environ, Path.home()), npm=npm,
         )  # fmt: skip
 
     def _driver(self, engine: Engine, group: Commits) -> Driver:

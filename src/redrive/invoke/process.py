@@ -20,6 +20,8 @@ from redrive.core.sessions import Issuer
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus, ResponseStream
 from redrive.invoke.endings import Exited, Ran, Ready, Reported, TimedOut, log_text_of, payload_of
 from redrive.invoke.runtime.api import Event
+from redrive.invoke.runtime.node_sdk import NodeSdk
+from redrive.invoke.runtime.npm import Npm
 from redrive.invoke.runtime.runtimes import NODE, PROVIDED, Runtimes, bootstrap_of
 from redrive.invoke.sandbox.environment import Sandbox
 from redrive.invoke.sandbox.pool import Pool, PoolKey
@@ -79,13 +81,15 @@ class ProcessInvoker:
         limits: Limits | None = None,
         runtime: str | None = None,
         runtimes: Runtimes | None = None,
+        npm: Npm | None = None,
         log: Log | None = None,
     ) -> None:
         """`clock` dates log lines and log streams; `wall` is real time, by which functions count down to their timeout.
 
         With a virtual `clock`, function code reads virtual time, too. `endpoint_url` is where function code reaches
         AWS. `runtime` is the module that loads handlers: AWS's own if it is installed, ours otherwise. `runtimes` finds
-        the interpreters for other runtimes; without it only the engine's own Python is available.
+        the interpreters for other runtimes; without it only the engine's own Python is available. `npm` installs the
+        packages of AWS's SDK that Node.js code expects in its runtime; without it they are missing.
         """
         # Absolute: a function's process starts in its own folder, where a relative path would be wrong.
         self._code = CodeDirectory(workdir.resolve() / "code", load_code)
@@ -98,6 +102,7 @@ class ProcessInvoker:
         self._limits = limits or Limits()
         self._runtime = runtime or default_runtime()
         self._runtimes = runtimes or Runtimes({}, workdir)
+        self._sdk = None if npm is None else NodeSdk(npm, self._code.root)
         self._log = log or SilentLog()
         self._closed = threading.Event()
         self._put = threading.Event()
@@ -244,6 +249,7 @@ class ProcessInvoker:
 
     def _start(self, invocation: Invocation) -> Sandbox:
         task_root = self._code.path(invocation.code.digest)
+        no_sdk = self._sdk.provide(task_root, invocation.code.runtime) if self._sdk is not None else ""
         log_stream = new_log_stream(self._clock.now(), invocation.version, self._entropy)
         variables = function_variables(
             invocation, log_stream=log_stream, task_root=str(task_root), endpoint_url=self._endpoint_url,
@@ -266,7 +272,7 @@ class ProcessInvoker:
         program = replace(program, command=command)
         sandbox = self._pool.adopt(Sandbox(program, log_stream=log_stream, clock=self._clock))
         self._log.info("environment started", function_arn=invocation.function_arn, log_stream=log_stream)
-        for text in filter(None, (warning, _missing_layers(invocation))):
+        for text in filter(None, (warning, no_sdk, _missing_layers(invocation))):
             self._log.warning("environment incomplete", function_arn=invocation.function_arn, reason=text)
             if not self._is_virtual:  # In virtual time, the report of a run is the same on each machine.
                 sandbox.note(f"[WARNING] {text}")

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from redrive.core.archives import BadArchive, sound_entries
 from redrive.core.errors import UserError
+from redrive.invoke.keeping import Say
+from redrive.invoke.runtime.npm import MODULES, Npm
 from redrive.packaging.files import LEFT_OUT_OF_PACKAGES, archive_of, check_size, digest_of, files_of
 from redrive.packaging.installer import Interpreter, installed
-from redrive.packaging.keeping import Say
-from redrive.packaging.node import MODULES, Npm, bundled, module_files, with_sdk
+from redrive.packaging.node import bundled, dependencies, module_files, with_sdk
 
 REQUIREMENTS = "requirements.txt"
 _ARCHIVES = (".zip", ".jar")
@@ -70,7 +71,7 @@ class Bundler:
     ) -> dict[str, Path]:
         """The same of Node.js code, with the SDK of AWS that the code uses: on AWS the runtime has it."""
         npm = Npm(self.npm, self.cache, self.say)
-        modules = None if is_built else npm.dependencies(source)
+        modules = None if is_built else dependencies(npm, source)
         if esbuild is None:
             files = module_files(modules) | files_of(source)
         else:

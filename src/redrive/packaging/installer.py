@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redrive.core.errors import UserError
+from redrive.invoke.keeping import Say, kept, run_tool
 from redrive.invoke.runtime.runtimes import Runtimes
-from redrive.packaging.keeping import Say, kept, run_tool
 
 _LAYOUT = "2"  # Changes when installations are laid out in another way, so that earlier ones are not used.
 
@@ -22,15 +22,6 @@ class Interpreter:
 
     command: tuple[str, ...]
     version: str
-
-
-def cache_directory(environment: dict[str, str]) -> Path:
-    """The directory of cached bundles and installations: REDRIVE_CACHE_DIR, else the user's cache."""
-    named = environment.get("REDRIVE_CACHE_DIR")
-    if named:
-        return Path(named)
-    base = environment.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "redrive"
 
 
 def interpreter_for(runtime: str) -> Interpreter:

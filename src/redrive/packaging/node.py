@@ -1,33 +1,21 @@
 """Packages of Node.js code: what a package.json asks for, what AWS's runtime brings along, and TypeScript bundled.
 
 All of it comes by npm, without development dependencies, and is kept by what asked for it.
-Source: https://docs.aws.amazon.com/lambda/latest/dg/lambda-nodejs.html for the SDKs that the runtimes have.
 """
 
 from __future__ import annotations
 
 import json
-import platform
-import re
 import shutil
-import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from redrive.core.errors import UserError
+from redrive.invoke.keeping import kept, run_tool
+from redrive.invoke.runtime.npm import LAYOUT, MANIFEST, MODULES, Npm, sdk_packages
 from redrive.packaging.files import LEFT_OUT, digest_of, files_of
-from redrive.packaging.keeping import Say, kept, run_tool
 
-MANIFEST, MODULES = "package.json", "node_modules"
 _ALSO_READ = ("package-lock.json", "npm-shrinkwrap.json", ".npmrc")
-_LAYOUT = b"node-1"  # Changes when installations are laid out in another way, so that earlier ones are not used.
-_SOURCES = (".js", ".cjs", ".mjs", ".ts", ".mts", ".cts")
-
-# Up to Node.js 16 the runtimes have version 2 of the SDK, from 18 on the packages of version 3.
-_LAST_MAJOR_WITH_SDK_2 = 16
-_SDK_2 = re.compile(r"""(?:require\(\s*|from\s*|import\s*\(?\s*)["'](?P<name>aws-sdk)(?:/[^"']*)?["']""")
-_SDK_3 = re.compile(r"""(?:require\(\s*|from\s*|import\s*\(?\s*)["'](?P<name>@(?:aws-sdk|smithy)/[\w.-]+)[^"']*["']""")
 
 # The properties of Metadata.BuildProperties and the options of esbuild that they mean.
 # https://docs.aws.amazon.com/serverless-application-model/latest/developerguide/serverless-sam-cli-using-build-typescript.html
@@ -39,75 +27,26 @@ _JOINED = frozenset({"alias", "banner", "define", "footer", "loader", "out-exten
 _TARGET = "es2020"
 
 
-@dataclass(frozen=True, slots=True)
-class Npm:
-    """npm, and where what it installs is kept."""
+def dependencies(npm: Npm, directory: Path) -> Path | None:
+    """The node_modules of a directory's package.json; None if it asks for nothing, or has them beside it.
 
-    command: tuple[str, ...]
-    cache: Path
-    say: Say
-
-    def dependencies(self, directory: Path) -> Path | None:
-        """The node_modules of a directory's package.json; None if it asks for nothing, or has them beside it.
-
-        Errors: UserError (npm is missing, or fails; the package.json cannot be read; it names a local package).
-        """
-        manifest = directory / MANIFEST
-        if not manifest.is_file() or (directory / MODULES).is_dir():
-            return None
-        wanted = _dependencies(manifest)
-        if not wanted:
-            return None
-        local = [name for name, version in wanted.items() if version.startswith(("file:", "link:", "workspace:"))]
-        if local:
-            raise UserError(
-                f"{manifest} asks for {', '.join(local)} by a path, which redrive does not install.",
-                next_step="Run `npm install` there, or `sam build` and deploy .aws-sam/build/template.yaml.",
-                exit_code=2,
-            )
-        read = [directory / name for name in (MANIFEST, *_ALSO_READ) if (directory / name).is_file()]
-        return self._installed(str(manifest), {file.name: file.read_bytes() for file in read})
-
-    def packages(self, names: Mapping[str, str], what: str) -> Path:
-        """The node_modules with these packages, in these versions. Errors: UserError."""
-        text = json.dumps({"private": True, "dependencies": dict(sorted(names.items()))})
-        return self._installed(what, {MANIFEST: text.encode()})
-
-    def _installed(self, what: str, files: Mapping[str, bytes]) -> Path:
-        def make(place: Path) -> None:
-            self.say(f"installing {what} by npm")
-            for name, content in files.items():
-                (place / name).write_bytes(content)
-            options = ("--omit=dev", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
-            run_tool("npm", f"{what} could not be installed", (*self._found(), "install", *options), place)
-
-        parts = [_LAYOUT, sys.platform.encode(), platform.machine().encode()]
-        parts += [part for name, content in sorted(files.items()) for part in (name.encode(), content)]
-        return kept(self.cache, parts, make) / MODULES
-
-    def _found(self) -> tuple[str, ...]:
-        if shutil.which(self.command[0]) is None:
-            raise UserError(
-                "There is no npm on this machine, by which Node.js code gets its packages.",
-                next_step="Install Node.js, or run `npm install` beside the code yourself.", exit_code=3,
-            )  # fmt: skip
-        return self.command
-
-
-def sdk_packages(files: Mapping[str, Path], runtime: str) -> dict[str, str]:
-    """The packages of AWS's SDK that code uses and does not bring: AWS has them in the runtime. With their versions."""
-    digits = re.match(r"nodejs(\d+)", runtime)
-    if digits is None:
-        return {}
-    is_old = int(digits[1]) <= _LAST_MAJOR_WITH_SDK_2
-    pattern, version = (_SDK_2, "^2") if is_old else (_SDK_3, "^3")
-    own = [path for name, path in files.items() if f"{MODULES}/" not in name and path.suffix in _SOURCES]
-    used = {match["name"] for path in own for match in pattern.finditer(path.read_text("utf-8", errors="replace"))}
-    return {
-        name: version if name.startswith("@aws-sdk/") or is_old else "*"
-        for name in sorted(used)
-        if f"{MODULES}/{name}/{MANIFEST}" not in files
-    }
+    Errors: UserError (npm is missing, or fails; the package.json cannot be read; it names a local package).
+    """
+    manifest = directory / MANIFEST
+    if not manifest.is_file() or (directory / MODULES).is_dir():
+        return None
+    wanted = _dependencies(manifest)
+    if not wanted:
+        return None
+    local = [name for name, version in wanted.items() if version.startswith(("file:", "link:", "workspace:"))]
+    if local:
+        raise UserError(
+            f"{manifest} asks for {', '.join(local)} by a path, which redrive does not install.",
+            next_step="Run `npm install` there, or `sam build` and deploy .aws-sam/build/template.yaml.",
+            exit_code=2,
+        )
+    read = [directory / name for name in (MANIFEST, *_ALSO_READ) if (directory / name).is_file()]
+    return npm.installed(str(manifest), {file.name: file.read_bytes() for file in read})
 
 
 def with_sdk(files: Mapping[str, Path], runtime: str, npm: Npm) -> dict[str, Path]:
@@ -155,7 +94,7 @@ def bundled(source: Path, modules: Path | None, properties: Mapping[str, object]
         shutil.rmtree(work)
 
     parts = [
-        _LAYOUT,
+        LAYOUT,
         b"esbuild",
         str(modules).encode(),
         digest_of(files_of(source)).encode(),

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from redrive.invoke.keeping import cache_directory
 from redrive.languages.template import TemplateError
 from redrive.packaging.bundle import Bundler
-from redrive.packaging.installer import Interpreter, cache_directory, interpreter_for
+from redrive.packaging.installer import Interpreter, interpreter_for
 from redrive.packaging.template import Bring, packaged
 
 
@@ -17,7 +18,7 @@ def packed(template: Path, parameters: Mapping[str, str], bring: Bring) -> str:
     """The text of a template, with its local code brought. Errors: UserError; OSError (there is no such template)."""
     text = template.read_text("utf-8")
     directory = template.resolve().parent
-    bundler = Bundler(cache_directory(dict(os.environ)), _own_interpreter, _tell)
+    bundler = Bundler(cache_directory(os.environ, Path.home()), _own_interpreter, _tell)
     is_built = directory.name == "build" and directory.parent.name == ".aws-sam"
     try:
         return packaged(text, directory, bundler, bring, parameters=parameters, is_built=is_built)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from redrive.core.errors import UserError
+from redrive.invoke.runtime.npm import sdk_packages
 from redrive.packaging.bundle import Bundler
-from redrive.packaging.node import sdk_packages
 from tests.unit.packaging.conftest import Said
 from tests.unit.packaging.test_bundle import names_in
 

@@ -32,10 +32,10 @@ class UnusableCode(Exception):
 
 
 class CodeDirectory:
-    """Unpacked code by digest, under one directory. Thread-safe: each digest has its own lock."""
+    """Unpacked code by digest, under one directory, the `root`. Thread-safe: each digest has its own lock."""
 
     def __init__(self, root: Path, load_code: Callable[[str], bytes]) -> None:
-        self._root = root
+        self.root = root
         self._load_code = load_code
         self._guard = threading.Lock()
         self._turns: dict[str, threading.Lock] = {}
@@ -43,7 +43,7 @@ class CodeDirectory:
 
     def path(self, digest: str) -> Path:
         """The directory of the code with that digest; unpacks the code at the first call. Errors: UnusableCode."""
-        directory = self._root / hashlib.sha256(digest.encode()).hexdigest()[:32]
+        directory = self.root / hashlib.sha256(digest.encode()).hexdigest()[:32]
         if directory.is_dir():
             return directory
         with self._guard:
@@ -62,10 +62,10 @@ class CodeDirectory:
         """
         parts = [self.path(digest) for digest in digests]
         name = hashlib.sha256("\n".join(digests).encode()).hexdigest()[:32]
-        directory = self._root / f"layers-{name}"
+        directory = self.root / f"layers-{name}"
         if directory.is_dir():
             return directory
-        partial = Path(tempfile.mkdtemp(prefix="merging-", dir=self._root))
+        partial = Path(tempfile.mkdtemp(prefix="merging-", dir=self.root))
         try:
             for part in parts:
                 _merge(part, partial)
@@ -83,8 +83,8 @@ class CodeDirectory:
         self._is_closed = True
 
     def _unpack(self, digest: str, directory: Path) -> None:
-        self._root.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix="unpacking-", dir=self._root))
+        self.root.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix="unpacking-", dir=self.root))
         try:
             unpack(self._load_code(digest), partial, goes_on=lambda: not self._is_closed)
             partial.chmod(0o755)

@@ -45,6 +45,13 @@ def extend(
     return made
 
 
+def resolved_early(
+    node: Node, root: Mapping[str, Node], parameters: Mapping[str, ParameterValue], pseudo: PseudoParameters
+) -> Node:
+    """Resolve a value of a template before there is a stack. Errors: TemplateError (it needs the stack's resources)."""
+    return resolve(node, _Scope(root, parameters, pseudo))
+
+
 class _Scope:
     """The scope before there is a stack: parameters, pseudo parameters, mappings, conditions."""
 

@@ -10,7 +10,6 @@ from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.leniency import OnUnknown
 from redrive.core.scope import Caller, Scope
-from redrive.delivery.assets import asset_at
 from redrive.languages.template import (
     ActiveTemplate,
     Node,
@@ -29,6 +28,7 @@ from redrive.languages.template import (
 from redrive.languages.template.references import AttributeOf, Reference, output_references, resource_references
 from redrive.languages.template.transforms import has_transforms
 from redrive.services.cloudformation import limits
+from redrive.services.cloudformation.locations import BadLocation, template_text
 from redrive.services.cloudformation.model.leniency import STUB_HINT, check_known
 from redrive.services.cloudformation.model.stack import Blueprint, stack_arn
 from redrive.services.cloudformation.types import CUSTOM_NAMES, IAM_PREFIX, is_served, resource_type
@@ -234,31 +234,31 @@ def check_capabilities(template: Template, given: Sequence[str]) -> None:
 _IAM_CAPABILITIES = frozenset({"CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"})
 
 
-def uploaded(tx: Transaction, caller: Caller, body: str | None, url: str | None) -> tuple[str | None, str | None]:
-    """Replace a URL by the body of the template uploaded there. Other pairs are unchanged. Errors: ValidationError."""
+def asked_template(tx: Transaction, caller: Caller, body: str | None, url: str | None) -> str | None:
+    """Return the template that a request brings, or that lies at its URL; None if it has neither.
+
+    The caller has to be allowed to read the object at the URL.
+
+    Errors: ValidationError.
+    Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_CreateStack.html
+    """
     if body is not None and len(body.encode()) > limits.TEMPLATE_BYTES_MAX:
         raise validation_error(
             "1 validation error detected: Value at 'templateBody' failed to satisfy constraint: "
             f"Member must have length less than or equal to {limits.TEMPLATE_BYTES_MAX}"
         )
-    content = None if url is None else asset_at(tx, caller.account, url)
-    if content is None:
-        return body, url
+    if url is None:
+        return body
     if body is not None:
         raise validation_error("You must specify only one of TemplateBody and TemplateURL.")
     try:
-        return content.decode(), None
-    except UnicodeDecodeError:
-        raise validation_error("Template format error: the template is not UTF-8.") from None
+        return template_text(tx, caller, url)
+    except BadLocation as error:
+        raise validation_error(error.message) from None
 
 
-def template_of(body: str | None, url: str | None, *, use_previous: bool = False, previous: str | None = None) -> str:
+def template_of(body: str | None, *, use_previous: bool = False, previous: str | None = None) -> str:
     """Return the text of the template that a request means. Errors: ValidationError."""
-    if url is not None:
-        raise validation_error(
-            f"redrive does not serve S3, and nobody has uploaded a template for the TemplateURL {url}. "
-            "Give the template as TemplateBody, or deploy with: redrive deploy"
-        )
     if use_previous:
         if body is not None:
             raise validation_error("You cannot specify both usePreviousTemplate and Template Body.")

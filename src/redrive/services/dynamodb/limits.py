@@ -80,6 +80,17 @@ RECOVERY_PERIOD_DAYS = 35
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListBackups.html
 LIST_BACKUPS_MAX = 100
 
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListExports.html
+LIST_TRANSFERS_MAX = 25
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExportTableToPointInTime.html
+TRANSFER_TOKEN_MS = 8 * HOUR_MS
+
+# Ours: how much of an export or an import one transaction does.
+EXPORT_ITEMS_PER_FILE = 10_000
+EXPORT_BYTES_PER_FILE = 4 * 1024 * 1024
+IMPORT_ITEMS_PER_STEP = 2_000
+
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BackupDetails.html
 SYSTEM_BACKUP_MS = 35 * DAY_MS
 LIST_INSIGHTS_MAX = 100

@@ -7,35 +7,56 @@ from collections.abc import Sequence
 from redrive.core.archives import sound_entries
 from redrive.core.arn import Arn
 from redrive.core.documents import Document
+from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
-from redrive.delivery.assets import asset_content
+from redrive.delivery.objects import ObjectTooLarge, object_content
 from redrive.services.lambda_.limits import LAYERS_MAX, UNZIPPED_BYTES_MAX
 from redrive.services.lambda_.model.code import check_archive, zip_content
 from redrive.services.lambda_.model.code import check_unzipped as check_sound
-from redrive.services.lambda_.model.function import Function, invalid_parameter
+from redrive.services.lambda_.model.function import Function, invalid_parameter, lambda_error, refuse_given
 from redrive.services.lambda_.model.layers import LayerVersion, layer_policy, layer_version_name
 from redrive.services.lambda_.model.versions import FunctionVersion
 from redrive.store.api import Transaction
 
 
 def brought_code(tx: Transaction, caller: Caller, code: Document) -> bytes:
-    """Return the archive in a `Code` or `Content` document, or the one that a deployment uploaded under the given name.
+    """Return the archive in a `Code` or `Content` document, or the object of S3 that the document names.
 
-    Errors: InvalidParameterValueException; RequestEntityTooLargeException (over 50 MB in the request itself).
+    The caller has to be allowed to read the object. Code in S3 may be larger than code in a request.
+
+    Errors: InvalidParameterValueException; AccessDeniedException; RequestEntityTooLargeException (over 50 MB in the
+    request itself).
+    Source: https://docs.aws.amazon.com/lambda/latest/api/API_FunctionCode.html
     """
     bucket = code.get("S3Bucket")
     if bucket is None:
         content = zip_content(code)
         check_archive(content)
         return content
-    uploaded = asset_content(tx, caller.account, bucket, code.get("S3Key") or "")
-    if uploaded is None:
-        raise invalid_parameter(
-            "Error occurred while GetObject. S3 Error Code: NoSuchKey. S3 Error Message: The specified key does not "
-            "exist. redrive does not serve S3; redrive deploy uploads the code that a template names."
-        )
-    check_sound(uploaded)
-    return uploaded
+    refuse_given(ImageUri=code.get("ImageUri"), S3ObjectStorageMode=code.get("S3ObjectStorageMode"))
+    if code.get("ZipFile") is not None:
+        raise invalid_parameter("Please do not provide other FunctionCode parameters when providing a ZipFile.")
+    if not code.get("S3Key"):
+        raise invalid_parameter("S3Key is required when S3Bucket is given.")
+    content = _stored_code(tx, caller, str(bucket), str(code["S3Key"]), code.get("S3ObjectVersion"))
+    check_sound(content)
+    return content
+
+
+def _stored_code(tx: Transaction, caller: Caller, bucket: str, key: str, version_id: str | None) -> bytes:
+    try:
+        return object_content(tx, caller, bucket, key, version_id, bytes_max=UNZIPPED_BYTES_MAX)
+    except ObjectTooLarge:
+        raise invalid_parameter(f"Unzipped size must be smaller than {UNZIPPED_BYTES_MAX} bytes") from None
+    except ServiceError as error:
+        told = f"S3 Error Code: {error.code}. S3 Error Message: {error.message}"
+        if error.code == "AccessDenied":
+            message = (
+                "Your access has been denied by S3, please make sure your request credentials have permission to "
+                f"GetObject for {bucket}/{key}. {told}"
+            )
+            raise lambda_error("AccessDeniedException", message) from None
+        raise invalid_parameter(f"Error occurred while GetObject. {told}") from None
 
 
 def layer_digests(function: Function) -> tuple[str, ...]:

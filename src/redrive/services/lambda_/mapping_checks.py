@@ -8,6 +8,7 @@ from redrive.core.arn import Arn
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.sources.targets import queue_url
+from redrive.services.lambda_.buckets import check_bucket, shard_folder
 from redrive.services.lambda_.limits import BATCH_SIZE_WITHOUT_WINDOW_MAX, RECORD_AGE_S_MIN
 from redrive.services.lambda_.model.function import (
     Function,
@@ -103,7 +104,7 @@ def check_stream_mapping(
         )
     positions = _positions(tx, caller, mapping, settings, function)
     if settings.on_failure_arn:
-        _check_destination(tx, caller, function, settings.on_failure_arn)
+        _check_destination(tx, caller, function, settings.on_failure_arn, mapping.name)
     return positions
 
 
@@ -195,12 +196,17 @@ def _check_consumer(tx: Transaction, consumer_arn: str, request_id: str) -> None
     tx.services.call(tx, owner, "kinesis", "DescribeStreamConsumer", {"ConsumerARN": consumer_arn})
 
 
-def _check_destination(tx: Transaction, caller: Caller, function: Function, destination: str) -> None:
-    """Check that an on-failure destination is a standard queue or topic to which the function's role may write."""
+def _check_destination(
+    tx: Transaction, caller: Caller, function: Function, destination: str, mapping_uuid: str
+) -> None:
+    """Check that an on-failure destination is a standard queue or topic, or a bucket, which the role may write to."""
     try:
         arn = Arn.parse(destination)
     except ValueError:
         raise invalid_parameter(f"The destination ARN {destination} is invalid.") from None
+    if arn.service == "s3":
+        check_bucket(tx, caller, function, destination, shard_folder(mapping_uuid, "*"))
+        return
     if arn.service not in ("sqs", "sns"):
         raise unavailable(f"DestinationConfig with {destination}")
     is_queue = arn.service == "sqs"

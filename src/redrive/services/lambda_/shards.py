@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import cast
 
 from redrive.core.clock import SECOND_MS, Instant
-from redrive.core.documents import Document
+from redrive.core.documents import Document, dump_json
 from redrive.core.entropy import new_row_id
 from redrive.core.retry import Failed, FailureKind, RetryPolicy
 from redrive.delivery.history.records import StreamAttempt, record_stream_attempt
@@ -232,7 +232,10 @@ class ShardLook:
             calls=lane.failures, response=None, stream_arn=mapping.read_arn, shard_id=self._shard.id, extent=extent,
             now=tx.now,
         )  # fmt: skip
-        sent = send_failure(tx, self._of.caller, mapping, record)
+        sent = send_failure(
+            tx, self._of.caller, mapping, record, shard_id=self._shard.id,
+            event=lambda: stream_event([dump_json(item.document) for item in items], None).decode(),
+        )  # fmt: skip
         delivered = len(items) if sent.state is RunState.DEAD_LETTERED else 0
         count_events(tx, self._of.scope, mapping, **{DROPPED: len(items), TO_DESTINATION: delivered})
         if not lane.attempts:

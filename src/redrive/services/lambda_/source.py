@@ -20,6 +20,7 @@ from redrive.delivery.outside.invocation import Invocation, InvocationResult, In
 from redrive.delivery.sources.letters import Unwritten, Written, write_letter
 from redrive.delivery.sources.source import Source
 from redrive.delivery.sources.targets import queue_url
+from redrive.services.lambda_.buckets import async_folder, put_record
 from redrive.services.lambda_.limits import EVENT_LEASE_MS
 from redrive.services.lambda_.model.event_invoke import (
     UNHANDLED,
@@ -228,6 +229,8 @@ def _send_record(
                 led_to = str(tx.services.call(tx, caller, "sns", "Publish", params)["MessageId"])
             case "events":
                 led_to = _put_record(tx, caller, destination, record, is_success=is_success)
+            case "s3":
+                led_to = put_record(tx, caller, destination, async_folder(function.name), record)
             case _:
                 params = {"FunctionName": destination, "InvocationType": "Event", "Payload": record.encode()}
                 tx.services.call(tx, caller, "lambda", "Invoke", params)

@@ -23,10 +23,7 @@ TOO_LONG = (
     "1 validation error detected: Value at 'templateBody' failed to satisfy constraint: "
     "Member must have length less than or equal to 51200"
 )
-BY_URL = (
-    "redrive does not serve S3, and nobody has uploaded a template for the TemplateURL https://bucket/template. "
-    "Give the template as TemplateBody, or deploy with: redrive deploy"
-)
+BY_URL = "S3 error: Domain name specified in bucket is not a valid S3 domain"
 BROKEN = {"Dead": queue(), "Bad": {**queue(DelaySeconds=5_000), "DependsOn": "Dead"}}
 
 

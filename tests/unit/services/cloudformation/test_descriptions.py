@@ -135,13 +135,13 @@ def test_template_is_summarised_with_what_it_needs(stacks: Stacks) -> None:
 
 
 def test_unknown_types_of_a_summary_can_be_warnings(stacks: Stacks) -> None:
-    body = json.dumps({"Resources": {"B": {"Type": "AWS::S3::Bucket"}}})
+    body = json.dumps({"Resources": {"B": {"Type": "AWS::EC2::VPC"}}})
 
     summary = stacks.client.get_template_summary(
         TemplateBody=body, TemplateSummaryConfig={"TreatUnrecognizedResourceTypesAsWarnings": True}
     )
 
-    assert summary["Warnings"] == {"UnrecognizedResourceTypes": ["AWS::S3::Bucket"]}
+    assert summary["Warnings"] == {"UnrecognizedResourceTypes": ["AWS::EC2::VPC"]}
 
 
 def test_template_is_validated_without_being_deployed(stacks: Stacks, refusal: Refusal) -> None:

@@ -12,7 +12,7 @@ import pytest
 from redrive.delivery.assets import keep_asset
 from redrive.services.cloudformation.answers import ANSWERS_PATH, take
 from redrive.testing.world import World
-from tests.unit.services.cloudformation.conftest import Refusal, Stacks, queue
+from tests.unit.services.cloudformation.conftest import Stacks, queue
 
 ACCOUNT = "000000000000"
 CODE = """
@@ -286,12 +286,10 @@ def test_failed_nested_stack_fails_its_parent_with_its_reason(stacks: Stacks, wo
     assert stacks.client.describe_stacks()["Stacks"][0]["StackName"] == "shop"
 
 
-def test_nested_template_that_nobody_uploaded_is_told_by_its_url(stacks: Stacks, refusal: Refusal) -> None:
+def test_nested_template_whose_bucket_does_not_exist_fails_with_s3s_message(stacks: Stacks) -> None:
     stacks.create("shop", NESTED)
 
-    assert f"nobody has uploaded a template for the TemplateURL {URL}" in stacks.reason(
-        "shop", "Child", "CREATE_FAILED"
-    )  # fmt: skip
+    assert "S3 error: The specified bucket does not exist" in stacks.reason("shop", "Child", "CREATE_FAILED")
 
 
 def test_value_of_an_ssm_parameter_type_is_taken_itself_by_a_lenient_stack(stacks: Stacks) -> None:

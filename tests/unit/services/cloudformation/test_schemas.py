@@ -67,6 +67,20 @@ MEANT: Mapping[str, str] = {
     "AWS::Events::EventBus attribute Name": "The reference of the type lists it among the return values.",
     "AWS::Events::EventBus/EventSourceName replaces": "UpdateEventBus changes no source.",
     **{
+        f"AWS::S3::Bucket has no attribute {name}": "There are no tables of S3."
+        for name in (
+            "MetadataConfiguration.AnnotationTableConfiguration.TableArn",
+            "MetadataConfiguration.AnnotationTableConfiguration.TableName",
+            "MetadataConfiguration.Destination",
+            "MetadataConfiguration.InventoryTableConfiguration.TableArn",
+            "MetadataConfiguration.InventoryTableConfiguration.TableName",
+            "MetadataConfiguration.JournalTableConfiguration.TableArn",
+            "MetadataConfiguration.JournalTableConfiguration.TableName",
+            "MetadataTableConfiguration.S3TablesDestination.TableArn",
+            "MetadataTableConfiguration.S3TablesDestination.TableNamespace",
+        )
+    },
+    **{
         f"AWS::IAM::ManagedPolicy has no attribute {name}": "It changes after the stack has made the policy."
         for name in (
             "AttachmentCount", "CreateDate", "DefaultVersionId", "IsAttachable", "PermissionsBoundaryUsageCount",

@@ -208,16 +208,7 @@ def test_insights_are_kept_and_shown(world, call, orders):
     ]
 
 
-def test_exports_and_imports_are_refused_by_name(call, orders, refusal):
-    arn = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
-    off = refusal("ExportTableToPointInTime", TableArn=arn, S3Bucket="bucket")
-    spec = {"PointInTimeRecoveryEnabled": True}
-    call("UpdateContinuousBackups", TableName=orders, PointInTimeRecoverySpecification=spec)
-
-    assert off[0] == "PointInTimeRecoveryUnavailableException"
-    assert "S3" in refusal("ExportTableToPointInTime", TableArn=arn, S3Bucket="bucket")[1]
-    assert call("ListExports") == {"ExportSummaries": []}
-    assert call("ListImports") == {"ImportSummaryList": []}
+def test_there_are_no_global_tables_of_2017(call):
     assert call("ListGlobalTables") == {"GlobalTables": []}
 
 

@@ -91,11 +91,15 @@ class TellingInvoker:
         return [json.loads(invocation.payload) for invocation in self.invocations]
 
 
-def archive(text: str = "def handler(event, context):\n    return event\n", *, name: str = "app.py") -> bytes:
-    """A zip archive with one file, the module `app`."""
+def archive(
+    text: str = "def handler(event, context):\n    return event\n", *, name: str = "app.py", padding: int = 0
+) -> bytes:
+    """A zip archive with one file, the module `app`; it has `padding` bytes more, which nobody reads."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as file:
         file.writestr(zipfile.ZipInfo(name), text)
+        if padding:
+            file.writestr(zipfile.ZipInfo("padding"), bytes(padding))
     return content.getvalue()
 
 

@@ -114,7 +114,7 @@ def test_update_changes_what_is_given_only(made: Rig) -> None:
         ),
         (
             {"DestinationConfig": {"OnFailure": {"Destination": "arn:aws:s3:::bucket"}}},
-            UNAVAILABLE.format("DestinationConfig with arn:aws:s3:::bucket"),
+            "The destination ARN arn:aws:s3:::bucket is invalid.",
         ),
     ],
 )

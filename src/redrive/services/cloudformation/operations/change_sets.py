@@ -13,6 +13,7 @@ from redrive.delivery.operation import operation
 from redrive.services.cloudformation.acting import acting, pass_role
 from redrive.services.cloudformation.deployment.plans import check_same_types, checked_plan, with_changes
 from redrive.services.cloudformation.deployment.run import Run
+from redrive.services.cloudformation.locations import fetch_as
 from redrive.services.cloudformation.lookups import looked_up
 from redrive.services.cloudformation.model.change_sets import (
     Change,
@@ -31,11 +32,11 @@ from redrive.services.cloudformation.operations.stacks import (
     new_stack,
 )
 from redrive.services.cloudformation.templates import (
+    asked_template,
     given_parameters,
     shown_parameters,
     template_of,
     template_of_blueprint,
-    uploaded,
     validation_error,
 )
 from redrive.services.cloudformation.transforms.expansion import expanded
@@ -71,9 +72,9 @@ def create_change_set(
     notification_arns: Sequence[str] | None = None, tags: Sequence[Document] | None = None,
     client_token: str | None = None, description: str | None = None, change_set_type: str = "UPDATE",
     resources_to_import: Sequence[Document] | None = None, include_nested_stacks: bool | None = None,
-    on_stack_failure: str | None = None, import_existing_resources: bool | None = None,
-    deployment_mode: str | None = None, deployment_config: Document | None = None,
-    disable_validation: bool | None = None,  # noqa: ARG001 -- nothing is validated before deployment here.
+    on_stack_failure: str | None = None, deployment_mode: str | None = None, deployment_config: Document | None = None,
+    # What exists already is not taken over, and nothing is validated before deployment here.
+    import_existing_resources: bool | None = None, disable_validation: bool | None = None,  # noqa: ARG001
 ) -> Document:  # fmt: skip
     """Compute what a template would change in a stack. A set of type CREATE also creates the stack, in review.
 
@@ -84,15 +85,12 @@ def create_change_set(
     stack, or one that already exists; template, parameters, an unsupported setting).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_CreateChangeSet.html
     """
-    refuse_given(
-        ResourceTypes=resource_types, ResourcesToImport=resources_to_import, DeploymentMode=deployment_mode,
-        ImportExistingResources=import_existing_resources,
-    )  # fmt: skip
+    refuse_given(ResourceTypes=resource_types, ResourcesToImport=resources_to_import, DeploymentMode=deployment_mode)
     if change_set_type == "IMPORT":
         raise validation_error("ChangeSetType IMPORT is not supported.")
     creates = change_set_type == "CREATE"
     stack = _stack_for(tx, caller, stack_name, change_set_name, creates=creates)
-    template_body, template_url = uploaded(tx, caller, template_body, template_url)
+    template_body = asked_template(tx, caller, template_body, template_url)
     pass_role(tx, caller, role_arn, stack.id)
     existing = tx.resources.get(ChangeSet, stack.scope, f"{stack.uid}/{change_set_name}")
     if existing is not None and client_token is not None and existing.client_token == client_token:
@@ -101,18 +99,20 @@ def create_change_set(
         raise ServiceError("AlreadyExistsException", f"ChangeSet {change_set_name} cannot be created because it exists")
     if creates:
         blueprint = Blueprint(
-            template_body=template_of(template_body, template_url), parameters=given_parameters(parameters, {}),
+            template_body=template_of(template_body), parameters=given_parameters(parameters, {}),
             tags=tags_of(tags), capabilities=tuple(capabilities or ()), role_arn=role_arn,
             notification_arns=tuple(notification_arns or ()), rollback_configuration=rollback_configuration,
             deployment_config=deployment_config,
         )  # fmt: skip
     else:
         blueprint = changed_blueprint(
-            stack, template_body, template_url, use_previous=bool(use_previous_template), parameters=parameters,
+            stack, template_body, use_previous=bool(use_previous_template), parameters=parameters,
             capabilities=capabilities, role_arn=role_arn, rollback_configuration=rollback_configuration,
             notification_arns=notification_arns, tags=tags, deployment_config=deployment_config,
         )  # fmt: skip
-    blueprint = expanded(blueprint, stack.scope, stack.stack_name, stack.uid, is_reviewed=True)
+    blueprint = expanded(
+        blueprint, stack.scope, stack.stack_name, stack.uid, is_reviewed=True, fetch=fetch_as(tx, caller)
+    )
     if blueprint.is_whole:
         check_same_types(tx, stack, checked_plan(tx, blueprint, stack.scope, stack.stack_name, stack.uid))
     change_set = ChangeSet(

@@ -16,6 +16,7 @@ from redrive.services.cloudformation.deployment.outputs import export_in_use
 from redrive.services.cloudformation.deployment.plans import check_same_types, checked_plan
 from redrive.services.cloudformation.deployment.preview import has_updates
 from redrive.services.cloudformation.deployment.run import Run
+from redrive.services.cloudformation.locations import fetch_as
 from redrive.services.cloudformation.model.change_sets import NO_UPDATES, ChangeSet
 from redrive.services.cloudformation.model.requests import check_stack_name, refuse_given, tags_of
 from redrive.services.cloudformation.model.stack import (
@@ -29,9 +30,9 @@ from redrive.services.cloudformation.model.stack import (
     stack_arn,
 )
 from redrive.services.cloudformation.templates import (
+    asked_template,
     given_parameters,
     template_of,
-    uploaded,
     validation_error,
 )
 from redrive.services.cloudformation.transforms.expansion import expanded
@@ -131,7 +132,7 @@ def create_stack(
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_CreateStack.html
     """
     existing = find_stack(tx, caller, stack_name, "CreateStack")
-    template_body, template_url = uploaded(tx, caller, template_body, template_url)
+    template_body = asked_template(tx, caller, template_body, template_url)
     check_stack_name(stack_name)
     refuse_given(ResourceTypes=resource_types, StackPolicyURL=stack_policy_url)
     if existing is not None:
@@ -139,7 +140,7 @@ def create_stack(
             return {"StackId": existing.id, "OperationId": existing.operation}
         raise ServiceError("AlreadyExistsException", f"Stack [{stack_name}] already exists")
     blueprint = Blueprint(
-        template_body=template_of(template_body, template_url), parameters=given_parameters(parameters, {}),
+        template_body=template_of(template_body), parameters=given_parameters(parameters, {}),
         tags=tags_of(tags), capabilities=tuple(capabilities or ()), notification_arns=tuple(notification_arns or ()),
         role_arn=role_arn, rollback_configuration=rollback_configuration, deployment_config=deployment_config,
     )  # fmt: skip
@@ -151,7 +152,7 @@ def create_stack(
         is_protected=bool(enable_termination_protection), retains_except_on_create=bool(retain_except_on_create),
     )  # fmt: skip
     pass_role(tx, caller, role_arn, stack.id)
-    blueprint = expanded(blueprint, caller.scope, stack_name, stack.uid)
+    blueprint = expanded(blueprint, caller.scope, stack_name, stack.uid, fetch=fetch_as(tx, caller))
     if blueprint.is_whole:
         checked_plan(tx, blueprint, caller.scope, stack_name, stack.uid)
     run = Run(tx, dataclasses.replace(stack, blueprint=blueprint))
@@ -184,7 +185,7 @@ def update_stack(
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_UpdateStack.html
     """
     stack = stack_to_change(tx, caller, stack_name, "UpdateStack")
-    template_body, template_url = uploaded(tx, caller, template_body, template_url)
+    template_body = asked_template(tx, caller, template_body, template_url)
     pass_role(tx, caller, role_arn, stack.id)
     refuse_given(
         ResourceTypes=resource_types, StackPolicyURL=stack_policy_url,
@@ -192,11 +193,11 @@ def update_stack(
         StackPolicyDuringUpdateBody=stack_policy_during_update_body,
     )  # fmt: skip
     blueprint = changed_blueprint(
-        stack, template_body, template_url, use_previous=bool(use_previous_template), parameters=parameters,
+        stack, template_body, use_previous=bool(use_previous_template), parameters=parameters,
         capabilities=capabilities, role_arn=role_arn, rollback_configuration=rollback_configuration,
         notification_arns=notification_arns, tags=tags, deployment_config=deployment_config,
     )  # fmt: skip
-    blueprint = expanded(blueprint, stack.scope, stack.stack_name, stack.uid)
+    blueprint = expanded(blueprint, stack.scope, stack.stack_name, stack.uid, fetch=fetch_as(tx, caller))
     plan = checked_plan(tx, blueprint, stack.scope, stack.stack_name, stack.uid) if blueprint.is_whole else None
     check_updatable(stack)
     if plan is not None:
@@ -217,14 +218,14 @@ def update_stack(
 
 
 def changed_blueprint(
-    stack: Stack, template_body: str | None, template_url: str | None, *, use_previous: bool,
+    stack: Stack, template_body: str | None, *, use_previous: bool,
     parameters: Sequence[Document] | None, capabilities: Sequence[str] | None, role_arn: str | None,
     rollback_configuration: Document | None, notification_arns: Sequence[str] | None, tags: Sequence[Document] | None,
     deployment_config: Document | None = None,
 ) -> Blueprint:  # fmt: skip
     """Return the stack's blueprint with the changes of an update request. Errors: ValidationError."""
     old = stack.blueprint
-    body = template_of(template_body, template_url, use_previous=use_previous, previous=old.template_body)
+    body = template_of(template_body, use_previous=use_previous, previous=old.template_body)
     return Blueprint(
         template_body=body,
         parameters=given_parameters(parameters, old.parameters),

@@ -11,12 +11,12 @@ from redrive.services.cloudformation.model.stack import stack_arn
 from redrive.services.cloudformation.operations.change_sets import find_change_set
 from redrive.services.cloudformation.operations.stacks import existing_stack
 from redrive.services.cloudformation.templates import (
+    asked_template,
     capabilities_reason,
     needed_capabilities,
     read_template,
     template_of,
     unknown_types,
-    uploaded,
     validation_error,
 )
 from redrive.services.cloudformation.types import CUSTOM_NAMES
@@ -69,7 +69,7 @@ def get_template_summary(
     else:
         arn = stack_arn(caller.scope, "*", "*")
         tx.services.authorize(tx, caller, "cloudformation:GetTemplateSummary", arn)
-        template = read_template(template_of(*uploaded(tx, caller, template_body, template_url)))
+        template = read_template(template_of(asked_template(tx, caller, template_body, template_url)))
     warns = bool((template_summary_config or {}).get("TreatUnrecognizedResourceTypesAsWarnings"))
     return _needs(template) | without_empty(
         {
@@ -95,7 +95,7 @@ def validate_template(
     """
     arn = stack_arn(caller.scope, "*", "*")
     tx.services.authorize(tx, caller, "cloudformation:ValidateTemplate", arn)
-    template = read_template(template_of(*uploaded(tx, caller, template_body, template_url)))
+    template = read_template(template_of(asked_template(tx, caller, template_body, template_url)))
     shown = ("ParameterKey", "DefaultValue", "NoEcho", "Description")
     parameters = [
         {name: value for name, value in parameter.items() if name in shown} for parameter in _parameters(template)

@@ -25,7 +25,7 @@ from redrive.languages.template.transforms import Transform, fragment_of, has_tr
 from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.model.stack import Blueprint, stack_arn
 from redrive.services.cloudformation.templates import validation_error
-from redrive.services.cloudformation.transforms import serverless
+from redrive.services.cloudformation.transforms import include, serverless
 from redrive.services.cloudformation.transforms.failure import TransformFailure
 
 LANGUAGE_EXTENSIONS = "AWS::LanguageExtensions"
@@ -34,7 +34,6 @@ AUTO_EXPAND = "CAPABILITY_AUTO_EXPAND"
 # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/transform-reference.html
 _NOT_HERE = {
     "AWS::CodeDeployBlueGreen": "there is no CodeDeploy here",
-    "AWS::Include": "what it includes lies in S3, and there is no S3 here",
     "AWS::SecretsManager-2020-07-23": "there is no Secrets Manager here",
     "AWS::SecretsManager-2024-09-16": "there is no Secrets Manager here",
     "AWS::ServiceCatalog": "there is no Service Catalog here",
@@ -43,10 +42,11 @@ _NOT_HERE = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The input of transforms besides the template: the values of its parameters, and facts about the stack."""
+    """The input of transforms besides the template: its parameters' values, facts about the stack, objects of S3."""
 
     parameters: Mapping[str, ParameterValue]
     pseudo: PseudoParameters
+    fetch: include.Fetch = include.nothing_to_fetch
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,11 +57,15 @@ class Expansion:
     macro: Transform | None = None
 
 
-def expanded(blueprint: Blueprint, scope: Scope, stack_name: str, uid: str, *, is_reviewed: bool = False) -> Blueprint:
+def expanded(
+    blueprint: Blueprint, scope: Scope, stack_name: str, uid: str, *, is_reviewed: bool = False,
+    fetch: include.Fetch = include.nothing_to_fetch,
+) -> Blueprint:  # fmt: skip
     """Return a blueprint with its transforms carried out; a blueprint without transforms does not change.
 
     `is_reviewed`: the blueprint belongs to a change set, which shows the expanded template before a deployment. So
-    nobody needs to consent to the transforms. The blueprint stores the failure of a transform.
+    nobody needs to consent to the transforms. `fetch` reads what AWS::Include includes. The blueprint stores the
+    failure of a transform.
 
     Errors: ValidationError (template, parameters); InsufficientCapabilitiesException.
     """
@@ -72,7 +76,7 @@ def expanded(blueprint: Blueprint, scope: Scope, stack_name: str, uid: str, *, i
         root = read_root(blueprint.template_body)
         if not has_transforms(root):
             return blueprint
-        surroundings = surroundings_of(blueprint, scope, stack_name, uid)
+        surroundings = surroundings_of(blueprint, scope, stack_name, uid, fetch)
     except TemplateError as error:
         raise validation_error(error.message) from None
     if not is_reviewed:
@@ -80,12 +84,14 @@ def expanded(blueprint: Blueprint, scope: Scope, stack_name: str, uid: str, *, i
     return advanced(blueprint, root, surroundings)
 
 
-def surroundings_of(blueprint: Blueprint, scope: Scope, stack_name: str, uid: str) -> Surroundings:
+def surroundings_of(
+    blueprint: Blueprint, scope: Scope, stack_name: str, uid: str, fetch: include.Fetch = include.nothing_to_fetch
+) -> Surroundings:
     """Return the input of a blueprint's transforms. Errors: TemplateError (parameters)."""
     stack_id = stack_arn(scope, stack_name, uid)
     pseudo = PseudoParameters(scope.account, scope.region, stack_name, stack_id, blueprint.notification_arns)
     declared = load_declared(blueprint.template_body)
-    return Surroundings(resolve_parameters(declared, dict(blueprint.parameters)), pseudo)
+    return Surroundings(resolve_parameters(declared, dict(blueprint.parameters)), pseudo, fetch)
 
 
 def check_consent(capabilities: Sequence[str]) -> None:
@@ -121,6 +127,10 @@ def _carried_out(root: dict[str, Node], transform: Transform, surroundings: Surr
     name = transform.name
     if name in _NOT_HERE:
         raise TransformFailure(name, f"the transform is not supported: {_NOT_HERE[name]}.")
+    if name == include.NAME:
+        return as_root(
+            include.include(root, transform, surroundings.parameters, surroundings.pseudo, surroundings.fetch)
+        )
     fragment = fragment_of(root, transform)
     if name not in (serverless.NAME, LANGUAGE_EXTENSIONS) or transform.is_embedded or not isinstance(fragment, dict):
         raise TemplateError(f"No transform named {name} found.")

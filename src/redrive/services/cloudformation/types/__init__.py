@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from redrive.services.cloudformation.types.api_destinations import API_DESTINATION, CONNECTION
 from redrive.services.cloudformation.types.archives import ARCHIVE
+from redrive.services.cloudformation.types.buckets import BUCKET, BUCKET_POLICY
 from redrive.services.cloudformation.types.cloudformation import CDK_METADATA
 from redrive.services.cloudformation.types.cloudtrail import TRAIL
 from redrive.services.cloudformation.types.custom import custom_type, is_custom
@@ -49,6 +50,8 @@ _ALL: tuple[ResourceType, ...] = (
     ALIAS,
     API_DESTINATION,
     ARCHIVE,
+    BUCKET,
+    BUCKET_POLICY,
     CDK_METADATA,
     CODE_SIGNING_CONFIG,
     CONNECTION,

@@ -10,7 +10,6 @@ import dataclasses
 from redrive.core.clock import SECOND_MS
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
-from redrive.delivery.assets import asset_content
 from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.types.inline_code import zip_inline
 from redrive.services.cloudformation.types.resource import (
@@ -75,12 +74,9 @@ def _configuration(properties: Document, names: set[str]) -> Document:
     return chosen
 
 
-def _code(place: Place, properties: Document) -> Document:
-    """Return the code as the operations accept it: inline text as an archive; an uploaded archive does not change."""
+def _code(properties: Document) -> Document:
+    """Return the code as the operations accept it: inline text as an archive; the name of an object as it is."""
     code: Document = dict(properties["Code"])
-    content = asset_content(place.tx, place.caller.account, code.get("S3Bucket", ""), code.get("S3Key", ""))
-    if content is not None:
-        return {"ZipFile": content}
     if "ZipFile" not in code:
         return code
     if len(code["ZipFile"].encode()) > limits.INLINE_CODE_BYTES_MAX:
@@ -91,7 +87,7 @@ def _code(place: Place, properties: Document) -> Document:
 def _create_function(place: Place, properties: Document) -> Existing:
     name = place.name(properties.get("FunctionName"), _NAME_LENGTH_MAX)
     created = place.call(
-        "lambda", "CreateFunction", FunctionName=name, Code=_code(place, properties), Tags=tags_of(properties) or None,
+        "lambda", "CreateFunction", FunctionName=name, Code=_code(properties), Tags=tags_of(properties) or None,
         PackageType=properties.get("PackageType"), Architectures=properties.get("Architectures"),
         CodeSigningConfigArn=properties.get("CodeSigningConfigArn"), **_configuration(properties, set(properties)),
     )  # fmt: skip
@@ -108,7 +104,7 @@ def _update_function(place: Place, existing: Existing, properties: Document) -> 
     if changed & {"Code", "Architectures"}:
         place.call(
             "lambda", "UpdateFunctionCode", FunctionName=name, Architectures=properties.get("Architectures"),
-            **_code(place, properties),
+            **_code(properties),
         )  # fmt: skip
     made = Existing(name, properties, existing.attributes)
     _retag(place, str(made.attributes["Arn"]), existing.properties, properties)

@@ -24,6 +24,7 @@ from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.deployment.plans import check_same_types, checked_plan, with_changes
 from redrive.services.cloudformation.deployment.run import Run
 from redrive.services.cloudformation.deployment.timers import STACK_TIMER, timer_name
+from redrive.services.cloudformation.locations import fetch_as
 from redrive.services.cloudformation.macros import Macro, MacroCall
 from redrive.services.cloudformation.model.change_sets import ChangeSet, ExecutionStatus
 from redrive.services.cloudformation.model.stack import Blueprint, Stack
@@ -83,7 +84,8 @@ class MacroWorker:
             payload = b"" if "FunctionError" in answer else answer["Payload"]
             fragment = macro_answer(payload, scope, transform, _request_id(call))
             after = as_root(replaced(root, transform, fragment))
-            surroundings = surroundings_of(blueprint, scope, call.stack_name, call.stack)
+            fetch = fetch_as(tx, dataclasses.replace(call.principal, scope=scope, request_id=new_uuid(tx.entropy)))
+            surroundings = surroundings_of(blueprint, scope, call.stack_name, call.stack, fetch)
             _go_on(tx, scope, call, advanced(blueprint, after, surroundings))
         except (TransformFailure, TemplateError) as error:
             _fail(tx, scope, call, blueprint, str(error))

@@ -96,7 +96,7 @@ def restore_table_to_point_in_time(
     wanted = tx.now
     if not use_latest_restorable_time and restore_date_time is not None:
         wanted = restore_date_time
-        _check_restorable(wanted, recovery, tx.now)
+        check_restorable(wanted, recovery, tx.now)
     overrides = Overrides(
         billing_mode_override, provisioned_throughput_override, on_demand_throughput_override,
         sse_specification_override, global_secondary_index_override, local_secondary_index_override,
@@ -107,14 +107,16 @@ def restore_table_to_point_in_time(
     return {"TableDescription": described}
 
 
-def _check_restorable(wanted: Instant, recovery: Recovery, now: Instant) -> None:
+def check_restorable(
+    wanted: Instant, recovery: Recovery, now: Instant, *, code: str = "InvalidRestoreTimeException"
+) -> None:
     """Refuse an instant before recovery was turned on, or its period ago, or in the future.
 
-    Errors: InvalidRestoreTimeException.
+    Errors: the given code.
     """
     if wanted < recovery.earliest(now) - SECOND_MS or wanted > now:
         message = "The provided restore time is not between EarliestRestorableDateTime and LatestRestorableDateTime"
-        raise ServiceError("InvalidRestoreTimeException", message)
+        raise ServiceError(code, message)
 
 
 def _table(tx: Transaction, caller: Caller, action: str, table_name: str) -> Table:

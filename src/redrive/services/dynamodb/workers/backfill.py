@@ -1,4 +1,4 @@
-"""The worker that fills new indexes of tables which have many items, some items in each transaction."""
+"""The worker that goes through many items, some in each transaction: fills indexes, exports tables, imports them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from redrive.core.errors import Bug
 from redrive.delivery.outside.errand import Result
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.dynamodb.indexes import BACKFILLS, go_on_filling
+from redrive.services.dynamodb.transfers import go_on_transferring, is_transfer
 from redrive.store.api import Transaction
 
 
 class BackfillWorker:
-    """Writes the entries of items that were there before their index."""
+    """Writes the entries of items that were there before their index; goes on with exports and imports."""
 
     name = timer = BACKFILLS
     upkeep = False
@@ -26,8 +27,11 @@ class BackfillWorker:
 
     def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         for name, _ in tx.timers.due(BACKFILLS, tx.now, 1):
-            go_on_filling(tx, name, self._per_claim)
+            if is_transfer(name):
+                go_on_transferring(tx, name)
+            else:
+                go_on_filling(tx, name, self._per_claim)
         return ()
 
     def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
-        raise Bug("indexes are filled inside the store: no attempts are made")
+        raise Bug("items are gone through inside the store: no attempts are made")

@@ -9,6 +9,7 @@ from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.operation import operation
+from redrive.services.lambda_.buckets import async_folder, check_bucket
 from redrive.services.lambda_.limits import PAGE_ITEMS_MAX
 from redrive.services.lambda_.model.event_invoke import EventInvokeConfig, config_name, event_invoke_config
 from redrive.services.lambda_.model.function import (
@@ -144,6 +145,8 @@ def _store(
         on_success_arn=_destination(given, "OnSuccess", config.on_success_arn),
         on_failure_arn=_destination(given, "OnFailure", config.on_failure_arn),
     )
+    if updated.on_success_arn.startswith("arn:aws:s3:"):
+        raise invalid_parameter("S3 buckets are supported only for on-failure destinations.")
     for destination in {updated.on_success_arn, updated.on_failure_arn} - {""}:
         _check_destination(tx, caller, function, destination)
     tx.resources.put(caller.scope, updated)
@@ -186,6 +189,9 @@ def _check_destination(tx: Transaction, caller: Caller, function: Function, dest
         case "events":
             action = "events:PutEvents"
             is_there = _bus_exists(tx, arn, caller.request_id)
+        case "s3":
+            check_bucket(tx, caller, function, destination, async_folder(function.name))
+            return
         case _:
             raise unavailable(f"DestinationConfig with {destination}")
     if not is_there:

@@ -248,7 +248,7 @@ def _give_up(
         calls=lane.failures + 1, response=Response(ran.version, error), stream_arn=mapping.read_arn,
         shard_id=batch.shard, extent=extent, now=tx.now,
     )  # fmt: skip
-    sent = send_failure(tx, _caller(tx, ran), mapping, record)
+    sent = send_failure(tx, _caller(tx, ran), mapping, record, shard_id=batch.shard, event=ran.payload.decode)
     delivered = extent.count if sent.state is RunState.DEAD_LETTERED else 0
     count_events(tx, row.scope, mapping, **{DROPPED: extent.count, TO_DESTINATION: delivered})
     return sent

@@ -204,7 +204,7 @@ def test_template_is_validated_and_summarised_by_what_it_declares(stacks: Stacks
     [
         (
             "AWS::Include",
-            "Transform AWS::Include failed with: the transform is not supported: what it includes lies in S3",
+            "Transform AWS::Include failed with: The location parameter is not a valid S3 uri.",
         ),
         ("AWS::CodeDeployBlueGreen", "Transform AWS::CodeDeployBlueGreen failed with: the transform is not supported"),
         ("AWS::Nothing", "No transform named AWS::Nothing found."),

@@ -6,7 +6,7 @@ import hashlib
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from redrive.core.errors import UserError
@@ -15,6 +15,15 @@ Say = Callable[[str], None]
 """Tells somebody who waits what is being done."""
 
 _LINES_SHOWN = 12
+
+
+def cache_directory(environment: Mapping[str, str], home: Path) -> Path:
+    """The directory of cached bundles and installations: REDRIVE_CACHE_DIR, else the user's cache."""
+    named = environment.get("REDRIVE_CACHE_DIR")
+    if named:
+        return Path(named)
+    base = environment.get("XDG_CACHE_HOME")
+    return (Path(base) if base else home / ".cache") / "redrive"
 
 
 def kept(cache: Path, parts: Sequence[bytes], make: Callable[[Path], None]) -> Path:

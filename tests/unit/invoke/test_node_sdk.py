@@ -1,0 +1,98 @@
+"""The packages of AWS's SDK that functions in Node.js name and do not bring."""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from redrive.invoke.runtime.node_sdk import NodeSdk
+from redrive.invoke.runtime.npm import Npm
+
+NPM = """#!{python}
+import json, pathlib, sys
+wanted = json.loads(pathlib.Path("package.json").read_text())["dependencies"]
+with open({calls!r}, "a") as calls:
+    print(json.dumps(sorted(wanted)), file=calls)
+if {fails!r}:
+    sys.exit("no network")
+for name in wanted:
+    place = pathlib.Path("node_modules", name)
+    place.mkdir(parents=True)
+    (place / "index.js").write_text("")
+"""
+"""A program that does of npm what is asked here: it writes down each call."""
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> Path:
+    """Where the code of functions lies."""
+    place = tmp_path / "code"
+    place.mkdir()
+    return place
+
+
+def sdk(tmp_path: Path, code: Path, *, fails: bool = False) -> NodeSdk:
+    program = tmp_path / "npm"
+    program.write_text(NPM.format(python=sys.executable, calls=str(tmp_path / "calls"), fails=fails))
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return NodeSdk(Npm((str(program),), tmp_path / "cache", lambda text: None), code)
+
+
+def calls(tmp_path: Path) -> list[list[str]]:
+    """The packages that each call of npm installed."""
+    file = tmp_path / "calls"
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def function(code: Path, text: str, name: str = "f") -> Path:
+    place = code / name
+    place.mkdir()
+    (place / "index.mjs").write_text(text)
+    return place
+
+
+def test_named_package_lies_where_nodejs_looks_after_the_functions_own(tmp_path: Path, code: Path) -> None:
+    root = function(code, 'import { S3 } from "@aws-sdk/client-s3";\n')
+
+    warning = sdk(tmp_path, code).provide(root, "nodejs22.x")
+
+    assert warning == ""
+    assert (code / "node_modules/@aws-sdk/client-s3/index.js").is_file()
+    assert calls(tmp_path) == [["@aws-sdk/client-s3"]]
+
+
+def test_package_is_installed_once_for_all_functions(tmp_path: Path, code: Path) -> None:
+    text = 'require("@aws-sdk/client-s3")\n'
+    provider = sdk(tmp_path, code)
+
+    provider.provide(function(code, text), "nodejs22.x")
+    provider.provide(function(code, text, "g"), "nodejs22.x")
+
+    assert len(calls(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("text", ["import(`@aws-sdk/client-${name}`)", 'require("@aws-sdk/client-" + name)'])
+def test_code_that_makes_up_the_name_finds_the_clients_of_what_is_served(tmp_path: Path, code: Path, text: str) -> None:
+    sdk(tmp_path, code).provide(function(code, text), "nodejs22.x")
+
+    assert {"@aws-sdk/client-s3", "@aws-sdk/client-ssm"} <= set(calls(tmp_path)[0])
+
+
+@pytest.mark.parametrize("runtime", ["python3.12", "nodejs22.x"])
+def test_code_that_names_none_installs_none(tmp_path: Path, code: Path, runtime: str) -> None:
+    sdk(tmp_path, code).provide(function(code, "export const handler = () => 1;\n"), runtime)
+
+    assert calls(tmp_path) == []
+
+
+def test_function_is_told_what_npm_could_not_install(tmp_path: Path, code: Path) -> None:
+    root = function(code, 'require("@aws-sdk/client-s3")\n')
+
+    warning = sdk(tmp_path, code, fails=True).provide(root, "nodejs22.x")
+
+    assert "The function will not find @aws-sdk/client-s3." in warning
+    assert [path.name for path in code.iterdir()] == ["f"]
