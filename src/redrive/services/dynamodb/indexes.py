@@ -113,7 +113,7 @@ def _fill(tx: Transaction, table: Table, index: Index, after: ItemKey | None, it
 
 
 def _put(tx: Transaction, index: Index, entry: Entry) -> None:
-    tx.items.put_entry(index.id, StoredItem(entry.key, item_size(entry.item), dump_item(entry.item)))
+    tx.items.put_entry(index.id, StoredItem(*entry.key, item_size(entry.item), dump_item(entry.item)))
 
 
 def _filled(table: Table, index: Index) -> Table:

@@ -54,12 +54,23 @@ def put(tx: Transaction, table: Table, key: ItemKey, new: Item, size_bytes: int,
     `old` may be None although there is an item, if `table.is_followed` is false.
     Errors: ValidationException for a value that cannot be a key of an index.
     """
+    if not table.is_followed:
+        put_unread(tx, table, [(key, new, size_bytes)])
+        return
     if table.indexes:
         check_index_keys(table, new, old)
-    stored = StoredItem(key, size_bytes, dump_item(new))
+    stored = StoredItem(*key, size_bytes, dump_item(new))
     tx.items.put(table.id, stored, expires_at=item_expiry(table, new, tx.now))
-    if table.is_followed:
-        _follow(tx, table, [Change(key, old, new, stored.item)])
+    _follow(tx, table, [Change(key, old, new, stored.item)])
+
+
+def put_unread(tx: Transaction, table: Table, items: Sequence[tuple[ItemKey, Item, int]]) -> None:
+    """Store items with their `item_size`, whatever is there now, in a table that nothing follows."""
+    now = tx.now
+    tx.items.put_all(
+        table.id,
+        [(StoredItem(*key, size, dump_item(new)), item_expiry(table, new, now)) for key, new, size in items],
+    )
 
 
 def delete(tx: Transaction, table: Table, key: ItemKey) -> Item | None:
@@ -115,6 +126,6 @@ def _replicate(tx: Transaction, table: Table, changes: Sequence[Change]) -> None
             if change.new is None:
                 tx.items.take(replica.id, change.key)
             else:
-                stored = StoredItem(change.key, item_size(change.new), change.new_data or dump_item(change.new))
+                stored = StoredItem(*change.key, item_size(change.new), change.new_data or dump_item(change.new))
                 tx.items.put(replica.id, stored, expires_at=item_expiry(replica, change.new, tx.now))
         _follow_here(tx, replica, told)
