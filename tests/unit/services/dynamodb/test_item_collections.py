@@ -173,8 +173,8 @@ def test_statement_that_grows_a_collection_beyond_10_gb_fails_alone(call, table)
         call("ExecuteTransaction", TransactStatements=[grown])
 
     assert batch["Responses"][0]["Error"]["Code"] == "ItemCollectionSizeLimitExceeded"
-    assert [reason["Code"] for reason in cancelled.value.members["CancellationReasons"]] == [
-        "ItemCollectionSizeLimitExceeded"
+    assert cancelled.value.members["CancellationReasons"] == [
+        {"Code": "ItemCollectionSizeLimitExceeded", "Message": "Collection size exceeded."}
     ]
     assert call("Scan", TableName=table)["Items"] == [key("ann", 1), key("ann", 2)]
 
