@@ -37,6 +37,8 @@ def count_growth(tx: Transaction, table: Table, key: ItemKey, growth_bytes: int)
     Errors: ItemCollectionSizeLimitExceededException if the collection has grown beyond 10 GB.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html#LSI.ItemCollections.SizeLimit
     """
+    if growth_bytes == 0:
+        return
     place, known_as = count_place(table, key)
     known = tx.items.get(place, known_as)
     size_bytes = _measured(tx, table, key.hash_key) if known is None else int(known) + growth_bytes
