@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 from unittest.mock import patch
+from weakref import WeakKeyDictionary
 
 from redrive.core.clock import Instant
 from redrive.core.errors import ServiceError
@@ -408,12 +409,15 @@ def giving_up_before_the_retries_are_used() -> AbstractContextManager[object]:
 
 
 def noting_a_replays_progress_before_its_events() -> AbstractContextManager[object]:
-    """A node notes how far a replay has come, and publishes the events with its next claim, or never if it crashes."""
+    """A node notes how far a replay has come, and publishes the events with its next claim, or never if it crashes.
+
+    By worker, not by the `id` of one: a later node may get the `id` of a crashed one, and would publish its events.
+    """
     original: Callable[..., Replay] = vars(ReplayWorker)["_moved"]
-    kept: dict[int, list[tuple[BusReference, list[BusEvent], Any]]] = {}
+    kept: WeakKeyDictionary[ReplayWorker, list[tuple[BusReference, list[BusEvent], Any]]] = WeakKeyDictionary()
 
     def moved(worker: ReplayWorker, tx: Transaction, scope: Scope, replay: Replay) -> Replay:
-        waiting = kept.setdefault(id(worker), [])
+        waiting = kept.setdefault(worker, [])
         for bus, events, chosen in waiting:
             publishing.publish(tx, bus, events, chosen=chosen)
         waiting.clear()
@@ -433,12 +437,12 @@ def noting_a_replays_progress_before_its_events() -> AbstractContextManager[obje
 def noting_a_replays_progress_in_memory() -> AbstractContextManager[object]:
     """A node remembers how far a replay has come, and writes it down when the replay ends."""
     original: Callable[..., Replay] = vars(ReplayWorker)["_moved"]
-    known: dict[tuple[int, str], Replay] = {}
+    known: WeakKeyDictionary[ReplayWorker, dict[str, Replay]] = WeakKeyDictionary()
 
     def moved(worker: ReplayWorker, tx: Transaction, scope: Scope, replay: Replay) -> Replay:
-        place = (id(worker), replay.uid)
-        after = original(worker, tx, scope, known.get(place, replay))
-        known[place] = after
+        own = known.setdefault(worker, {})
+        after = original(worker, tx, scope, own.get(replay.uid, replay))
+        own[replay.uid] = after
         return replay if after.is_active else after
 
     return patch.object(ReplayWorker, "_moved", moved)
@@ -504,8 +508,6 @@ ALSO_BROKEN: Mapping[Plant, tuple[str, ...]] = {
     answering_before_the_commit: (RulesAndReplays.rule, Ends.rule),
     # An event that is replayed twice is one delivery, which is attempted again after it has ended.
     noting_a_replays_progress_in_memory: (RuleRetries.rule,),
-    # Alone it always breaks its own rule. After other plants in the same process it broke this one, once; why is open.
-    noting_a_replays_progress_before_its_events: (RuleRetries.rule,),
 }
 """Rules that a defect breaks as well, perhaps before the one above."""
 

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
+from weakref import WeakKeyDictionary
 
 from redrive.core.clock import HOUR_MS, Instant
 from redrive.core.errors import ServiceError
@@ -91,10 +92,10 @@ def filling_a_fifo_queue_backwards() -> AbstractContextManager[object]:
 def setting_the_timer_of_a_rule_in_a_second_commit() -> AbstractContextManager[object]:
     """A rule on a schedule fires in one commit. Its next time is noted by the next claim, unless the node crashes."""
     original = RuleScheduleWorker.claim
-    fired: dict[int, set[tuple[str, Instant | None]]] = {}
+    fired: WeakKeyDictionary[RuleScheduleWorker, set[tuple[str, Instant | None]]] = WeakKeyDictionary()
 
     def claim(worker: RuleScheduleWorker, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
-        known = fired.setdefault(id(worker), set())
+        known = fired.setdefault(worker, set())
 
         def moved(rule: Rule, after: Instant) -> Rule:
             place = (rule.rule_name, rule.next_at)

@@ -166,10 +166,11 @@ def keeping_the_state_of_a_window_that_failed() -> AbstractContextManager[object
 def writing_entries_in_a_second_commit() -> AbstractContextManager[object]:
     """An item is written in one commit, and its entries in indexes in the next one, unless the node crashes."""
     original, call = indexes.follow, Engine.call
-    kept: list[Callable[[Transaction], None]] = []
+    kept: list[Callable[[Transaction], int]] = []
 
-    def follow(tx: Transaction, *change: Any) -> None:
+    def follow(tx: Transaction, *change: Any) -> int:
         kept.append(lambda tx: original(tx, *change))
+        return 0
 
     def call_in_two(engine: Engine, *request: Any) -> Any:
         kept.clear()
@@ -188,8 +189,8 @@ def leaving_the_former_entry_of_a_changed_key() -> AbstractContextManager[object
     """An item that gets another key in an index keeps its former entry, too."""
     original = indexes.follow
 
-    def follow(tx: Transaction, table: Table, key: ItemKey, old: Item | None, new: Item | None) -> None:
-        original(tx, table, key, None if new is not None else old, new)
+    def follow(tx: Transaction, table: Table, key: ItemKey, old: Item | None, new: Item | None) -> int:
+        return original(tx, table, key, None if new is not None else old, new)
 
     return patch.object(indexes, "follow", follow)
 

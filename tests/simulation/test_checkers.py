@@ -143,6 +143,16 @@ def test_receive_count_rises_with_every_receive() -> None:
     assert not passes(Receives(), received(2, at=0), received(2, at=30))
 
 
+def test_held_batch_is_run_again_by_the_same_receive() -> None:
+    """Once its run has ended without an outcome; not while it runs, and not twice."""
+    first, again = took(1, payload=batch(1)), took(2, payload=batch(1), at=9)
+    held = Settled("node-1", first.attempts[0], ())
+
+    assert passes(Receives(), first, held, again)
+    assert not passes(Receives(), first, again)
+    assert not passes(Receives(), first, held, again, again)
+
+
 def test_effect_is_recorded_once_for_each_key() -> None:
     assert passes(EffectsOnce(), Recorded("a"), Recorded("b"))
     assert not passes(EffectsOnce(), Recorded("a"), Recorded("a"))

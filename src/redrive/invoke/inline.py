@@ -82,6 +82,7 @@ class InlineInvoker:
         self._registered: dict[str, Handler] = {}
         self._environments: dict[tuple[str, str], _Environment] = {}
         self._running: Counter[str] = Counter()
+        self._unreserved = 0
 
     def register(self, function_name: str, handler: Handler) -> None:
         """Use a callable instead of the code of all functions of that name."""
@@ -92,15 +93,19 @@ class InlineInvoker:
         if invocation.reserved is not None and self._running[arn] >= invocation.reserved:
             return InvocationResult(InvocationStatus.THROTTLED, error=RESERVED_LIMIT_EXCEEDED)
         self._running[arn] += 1
+        self._unreserved += invocation.reserved is None
         try:
             environment, is_new = self._environment(invocation)
-            concurrent, in_all = self._running[arn], self._running.total()
+            of_function, in_all, unreserved = self._running[arn], self._running.total(), self._unreserved
             ran = self._run(environment, invocation, is_new=is_new)
-            return replace(ran, concurrent=concurrent, concurrent_in_all=in_all)
+            return replace(
+                ran, concurrent=of_function, concurrent_in_all=in_all, concurrent_unreserved=unreserved
+            )  # fmt: skip
         except UnusableCode as error:
             return InvocationResult(InvocationStatus.SERVICE_ERROR, error=str(error))
         finally:
             self._running[arn] -= 1
+            self._unreserved -= invocation.reserved is None
 
     def close(self) -> None:
         """Forget all environments."""

@@ -129,12 +129,13 @@ class ProcessInvoker:
         if throttled is not None:
             return InvocationResult(InvocationStatus.THROTTLED, error=throttled)
         try:
-            concurrent, in_all = self._pool.under_way(function)
+            counted = self._pool.under_way(function)
             return replace(
-                self._admitted(function, invocation, response), concurrent=concurrent, concurrent_in_all=in_all
+                self._admitted(function, invocation, response), concurrent=counted.of_function,
+                concurrent_in_all=counted.in_all, concurrent_unreserved=counted.unreserved,
             )  # fmt: skip
         finally:
-            self._pool.leave(function)
+            self._pool.leave(function, invocation.reserved)
 
     def _admitted(
         self, function: str, invocation: Invocation, response: ResponseStream | None

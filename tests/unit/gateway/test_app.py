@@ -38,10 +38,10 @@ from redrive.services.kms.model.secrets import PrivateKey, new_private_key
 from redrive.services.kms.model.specs import KeySpec
 from redrive.store.api import Step
 from redrive.store.bodies import RowBodies
-from redrive.store.group import GroupCommit
 from redrive.testing.world import World
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model.files import Models
+from tests.support.commits import end_commits, served_commits
 
 ACCOUNT = "000000000000"
 ADMIN_MAX = ADMIN_AT_ONCE_MAX + ADMIN_WAITING_MAX
@@ -110,9 +110,8 @@ class House:
     """An app, on the loop that runs."""
 
     def __init__(self, world: World, *, run: Runner | None, entropy: Entropy) -> None:
-        loop = asyncio.get_running_loop()
         self.log = Lines()
-        self.group = GroupCommit(world.store, post=loop.call_soon_threadsafe)
+        self.group = served_commits(world.store)
         drive = VirtualDrive(world.engine, world.clock, self.log, keep=lambda *_: None)
         node = ServerNode(
             Facts(ACCOUNT, "memory"), world.clock, drive, reset=world.store.reset, file=StoreFile(None, None),
@@ -140,9 +139,9 @@ class House:
     async def ask(self, method: str, target: str, body: bytes = b"", **headers: str) -> HttpResponse:
         return await self.begin(method, target, body, **headers)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         self.app.close()
-        self.group.close()
+        await end_commits(self.group)
 
 
 Play = Callable[..., None]
@@ -162,7 +161,7 @@ def play() -> Iterator[Play]:
                 async with asyncio.timeout(10):
                     await scenario(house)
             finally:
-                house.close()
+                await house.close()
 
         asyncio.run(run_one())
 

@@ -44,7 +44,7 @@ def play() -> Iterator[Play]:
                 async with asyncio.timeout(10):
                     await scenario(house)
             finally:
-                house.close()
+                await house.close()
 
         asyncio.run(run_one())
 

@@ -171,7 +171,7 @@ def play(world: World) -> Play:
             for client in place.clients:
                 client.leave()
             await server.stop(grace_s=TIMEOUT_S)
-            house.close()
+            await house.close()
 
     return lambda scenario: asyncio.run(run(scenario))
 

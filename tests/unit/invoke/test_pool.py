@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redrive.invoke.sandbox.pool import LIMIT_EXCEEDED, RESERVED_LIMIT_EXCEEDED, Pool, PoolKey
+from redrive.invoke.sandbox.pool import LIMIT_EXCEEDED, RESERVED_LIMIT_EXCEEDED, Pool, PoolKey, UnderWay
 
 KEY = PoolKey("arn:f", "$LATEST", "1")
 
@@ -140,7 +140,7 @@ def test_reserved_concurrency_of_zero_admits_nothing(pool: Pool[Room]) -> None:
 
 def test_total_concurrency_throttles_all_functions_until_one_leaves(pool: Pool[Room]) -> None:
     answers = [pool.admit(name, None) for name in ("f", "g", "h", "i")]
-    pool.leave("f")
+    pool.leave("f", None)
 
     assert answers == [None, None, None, LIMIT_EXCEEDED]
     assert pool.admit("i", None) is None
@@ -160,6 +160,16 @@ def test_reserved_concurrency_is_a_functions_own(time: Time) -> None:
     pool: Pool[Room] = Pool(running_max=16, idle_max=0, idle_ms_max=0, monotonic=time)
 
     assert [pool.admit("f", 12) for _ in range(12)] == [None] * 12
+
+
+def test_runs_of_functions_without_a_reservation_are_counted_apart(time: Time) -> None:
+    pool: Pool[Room] = Pool(running_max=16, idle_max=0, idle_ms_max=0, monotonic=time)
+    for name, reserved in (("f", 2), ("f", 2), ("g", None), ("h", None)):
+        pool.admit(name, reserved)
+    pool.leave("h", None)
+    pool.leave("f", 2)
+
+    assert pool.under_way("f") == UnderWay(of_function=1, in_all=2, unreserved=1)
 
 
 def test_closing_ends_idle_environments_and_kills_running_ones(pool: Pool[Room]) -> None:

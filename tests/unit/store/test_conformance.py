@@ -101,7 +101,7 @@ def store_item(
 ) -> None:
     key = ItemKey(hash_key, range_key)
     tx.items.reserve("t", key)
-    tx.items.put("t", StoredItem(key, len(item), item), expires_at=expires_at)
+    tx.items.put("t", StoredItem(*key, len(item), item), expires_at=expires_at)
 
 
 def store_object(tx: Transaction, key: str) -> None:
@@ -666,7 +666,7 @@ def test_item_is_replaced_and_taken(any_store: AnyStore) -> None:
 def test_entries_of_an_index_need_no_reservation_and_do_not_expire(any_store: AnyStore) -> None:
     def step(tx: Transaction) -> None:
         for key, item in ((b"1", b"a"), (b"2", b"b"), (b"1", b"c")):
-            tx.items.put_entry("i", StoredItem(ItemKey(b"h", key), 3, item))
+            tx.items.put_entry("i", StoredItem(b"h", key, 3, item))
         tx.items.delete_entry("i", ItemKey(b"h", b"2"))
         tx.items.delete_entry("i", ItemKey(b"h", b"3"))
 

@@ -13,7 +13,7 @@ from redrive.core.scope import Scope
 from redrive.store.api import Transaction
 from redrive.store.sqlite import SqliteStore
 from redrive.store.tables.deliveries import INSIDE, Delivery
-from redrive.store.tables.items import ItemKey, StoredItem
+from redrive.store.tables.items import NO_RANGE_KEY, StoredItem
 from tests.unit.store.conftest import open_store
 
 KINDS = ("a", "b")
@@ -88,7 +88,7 @@ def test_earliest_delivery_follows_what_is_written(store: SqliteStore) -> None:
 
 
 def test_earliest_expiry_follows_what_is_written(store: SqliteStore) -> None:
-    item = StoredItem(ItemKey(b"key"), 2, b"{}")
+    item = StoredItem(b"key", NO_RANGE_KEY, 2, b"{}")
 
     def step(tx: Transaction) -> list[int | None]:
         tx.items.put("table", item, expires_at=9)

@@ -276,6 +276,26 @@ def test_values_of_one_member_are_read_like_others(router: Router, value: dict[s
     assert params["Key"] == {"id": known}
 
 
+@pytest.mark.parametrize("value", [{"S": None}, {"X": "a"}, {"B": "YQ=="}, {"M": {"a": {"B": "YQ=="}}}])
+def test_value_beside_values_that_stay_as_they_are_is_read_as_alone(router: Router, value: dict[str, Any]) -> None:
+    """A map whose values all stay as they are is taken whole. One value that does not is enough to read all."""
+    alone = decode(router, "DynamoDB_20120810.GetItem", orjson.dumps({"Key": {"id": value}}))
+    others = {"first": {"S": "a"}, "id": value, "last": {"BOOL": True}}
+
+    params = decode(router, "DynamoDB_20120810.GetItem", orjson.dumps({"Key": others}))
+
+    assert params["Key"] == others | {"id": alone["Key"]["id"]}
+
+
+def test_null_beside_values_that_stay_as_they_are_is_refused(router: Router) -> None:
+    body = orjson.dumps({"Key": {"first": {"S": "a"}, "id": None}})
+
+    with pytest.raises(ServiceError) as refused:
+        decode(router, "DynamoDB_20120810.GetItem", body)
+
+    assert refused.value.message == "A map must not contain null values."
+
+
 @pytest.mark.parametrize("value", [{"S": 1}, {"N": True}, {"BOOL": "yes"}, {"S": ["a"]}])
 def test_value_of_one_member_of_the_wrong_type_is_refused(router: Router, value: dict[str, Any]) -> None:
     body = orjson.dumps({"TableName": "orders", "Key": {"id": value}})

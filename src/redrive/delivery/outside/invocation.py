@@ -92,7 +92,8 @@ class InvocationResult:
 
     `error` says why a run was throttled, or why it failed for a reason outside the function. `concurrent` is how many
     runs of the function were under way when the run began, and `concurrent_in_all` how many of all functions; both
-    include the run, and are 0 if the invoker does not count. `is_streamed`: the answer went to the ResponseStream, and
+    include the run, and are 0 if the invoker does not count. `concurrent_unreserved` counts those of all functions
+    without reserved concurrency. `is_streamed`: the answer went to the ResponseStream, and
     `payload` is empty, or the error document of a run that failed after that; `error` is then the error's type.
     """
 
@@ -106,6 +107,7 @@ class InvocationResult:
     error: str = ""
     concurrent: int = 0
     concurrent_in_all: int = 0
+    concurrent_unreserved: int = 0
     is_streamed: bool = False
 
 

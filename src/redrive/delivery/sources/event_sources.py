@@ -39,11 +39,13 @@ class Batch:
 class Polled:
     """What a poll read: several batches if the items are too large for one event, and how many items it removed.
 
-    The filters left the removed items out.
+    The filters left the removed items out. `hidden_ms` is how long nobody else can read what was read, if the source
+    hides it.
     """
 
     batches: Sequence[Batch] = ()
     filtered: int = 0
+    hidden_ms: int = 0
 
 
 class EventSource(Protocol):

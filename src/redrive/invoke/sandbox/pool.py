@@ -9,7 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 RESERVED_LIMIT_EXCEEDED = "ReservedFunctionConcurrentInvocationLimitExceeded"
 LIMIT_EXCEEDED = "ConcurrentInvocationLimitExceeded"
@@ -56,6 +56,14 @@ class _Idle(Generic[E]):
     is_frozen: bool = False
 
 
+class UnderWay(NamedTuple):
+    """How many runs are admitted: of one function, of all, and of all functions without reserved concurrency."""
+
+    of_function: int
+    in_all: int
+    unreserved: int
+
+
 class Pool(Generic[E]):
     """Admits runs and keeps idle environments; evicts the longest idle first. Thread-safe."""
 
@@ -66,6 +74,7 @@ class Pool(Generic[E]):
         self._monotonic = monotonic
         self._idle: list[_Idle[E]] = []
         self._admitted: Counter[str] = Counter()
+        self._unreserved = 0
         self._running: set[E] = set()
         self._changed = threading.Condition()
         self.is_closed = False
@@ -83,16 +92,18 @@ class Pool(Generic[E]):
             if room <= (0 if reserved is not None else self._admitted[function]):
                 return LIMIT_EXCEEDED
             self._admitted[function] += 1
+            self._unreserved += reserved is None
             return None
 
-    def under_way(self, function: str) -> tuple[int, int]:
-        """How many runs of a function are admitted now, and how many of all functions."""
+    def under_way(self, function: str) -> UnderWay:
+        """How many runs are admitted now."""
         with self._changed:
-            return self._admitted[function], self._admitted.total()
+            return UnderWay(self._admitted[function], self._admitted.total(), self._unreserved)
 
-    def leave(self, function: str) -> None:
-        """Count the end of a run."""
+    def leave(self, function: str, reserved: int | None) -> None:
+        """Count the end of a run, with the reserved concurrency with which it was admitted."""
         with self._changed:
+            self._unreserved -= reserved is None
             self._admitted[function] -= 1
             if not self._admitted[function]:
                 del self._admitted[function]

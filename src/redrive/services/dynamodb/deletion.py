@@ -8,6 +8,7 @@ from redrive.delivery.upkeep.worker import will_age
 from redrive.services.dynamodb import limits
 from redrive.services.dynamodb.change_log import RETENTION
 from redrive.services.dynamodb.indexes import forget_index
+from redrive.services.dynamodb.item_collections import forget_counts
 from redrive.services.dynamodb.model.backup import Backup, backup_id
 from redrive.services.dynamodb.model.settings import Recovery
 from redrive.services.dynamodb.model.table import Table
@@ -27,6 +28,7 @@ def drop_table(tx: Transaction, table: Table) -> None:
     else:
         _back_up(tx, table)
     forget_settings(tx, table)
+    forget_counts(tx, table)
     for index in table.indexes:
         forget_index(tx, table, index)
     tx.resources.delete(Table, table.scope, table.name)

@@ -35,8 +35,12 @@ class Backfill:
     range_key: str
 
 
-def follow(tx: Transaction, table: Table, key: ItemKey, old: Item | None, new: Item | None) -> None:
-    """Change the entries of an item that was created (`old` is None), changed, or deleted (`new` is None)."""
+def follow(tx: Transaction, table: Table, key: ItemKey, old: Item | None, new: Item | None) -> int:
+    """Change the entries of an item that was created (`old` is None), changed, or deleted (`new` is None).
+
+    Returns by how many bytes its entries in local indexes have grown.
+    """
+    growth_bytes = 0
     for index in table.indexes:
         before = None if old is None else entry_of(table, index, key, old)
         after = None if new is None else entry_of(table, index, key, new)
@@ -46,6 +50,9 @@ def follow(tx: Transaction, table: Table, key: ItemKey, old: Item | None, new: I
             tx.items.delete_entry(index.id, before.key)
         if after is not None:
             _put(tx, index, after)
+        if not index.is_global:
+            growth_bytes += _size_of(after) - _size_of(before)
+    return growth_bytes
 
 
 def begin_filling(tx: Transaction, table: Table, index: Index) -> Table:
@@ -113,7 +120,11 @@ def _fill(tx: Transaction, table: Table, index: Index, after: ItemKey | None, it
 
 
 def _put(tx: Transaction, index: Index, entry: Entry) -> None:
-    tx.items.put_entry(index.id, StoredItem(entry.key, item_size(entry.item), dump_item(entry.item)))
+    tx.items.put_entry(index.id, StoredItem(*entry.key, item_size(entry.item), dump_item(entry.item)))
+
+
+def _size_of(entry: Entry | None) -> int:
+    return 0 if entry is None else item_size(entry.item)
 
 
 def _filled(table: Table, index: Index) -> Table:

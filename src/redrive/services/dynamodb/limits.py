@@ -33,6 +33,9 @@ INDEX_KEY_ATTRIBUTES_MAX = 4
 # The unit in which sizes of item collections are shown.
 GIGABYTE = 1_073_741_824
 
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html#LSI.ItemCollections.SizeLimit
+ITEM_COLLECTION_BYTES_MAX = 10 * GIGABYTE
+
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html
 PAGE_BYTES_MAX = 1_048_576
 

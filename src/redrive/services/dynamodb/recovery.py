@@ -55,7 +55,7 @@ def undo_changes(tx: Transaction, source: Table, copy_id: str, since: Instant) -
         if old is None:
             tx.items.take(copy_id, key)
         else:
-            tx.items.put(copy_id, StoredItem(key, item_size(old), dump_item(old)), expires_at=None)
+            tx.items.put(copy_id, StoredItem(*key, item_size(old), dump_item(old)), expires_at=None)
 
 
 def _changes_after(tx: Transaction, source: Table, at: Instant) -> Iterator[tuple[Item, Item | None]]:

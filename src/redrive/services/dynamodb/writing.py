@@ -15,6 +15,7 @@ from redrive.core.documents import EncodedDocument
 from redrive.languages.dynamo import AttributeValue, Item, dump_item, encoded_item, item_size, load_item
 from redrive.services.dynamodb import indexes
 from redrive.services.dynamodb.change_log import shards_of_items, write_changes
+from redrive.services.dynamodb.item_collections import count_growth, count_place, is_counted
 from redrive.services.dynamodb.model.entries import check_index_keys
 from redrive.services.dynamodb.model.items import item_expiry
 from redrive.services.dynamodb.model.stream_records import Change
@@ -30,7 +31,8 @@ def reserve(tx: Transaction, places: Iterable[tuple[Table, ItemKey]]) -> None:
         return
     asked = list(places)
     asked += [(replica, key) for table, key in asked for replica in replicas_of(tx, table)]
-    tx.items.reserve_all((table.id, key) for table, key in asked)
+    counts = {count_place(table, key) for table, key in asked if is_counted(table)}
+    tx.items.reserve_all([*((table.id, key) for table, key in asked), *counts])
     if any(table.is_followed for table, _ in asked):
         # One item is written after all is read. Steps with several must not wait for each other in two orders.
         (tx.streams.announce if len(asked) == 1 else tx.streams.reserve)(*shards_of_items(asked))
@@ -52,14 +54,25 @@ def put(tx: Transaction, table: Table, key: ItemKey, new: Item, size_bytes: int,
     """Store an item with the given `item_size`; it replaces `old`, the item with the same key.
 
     `old` may be None although there is an item, if `table.is_followed` is false.
-    Errors: ValidationException for a value that cannot be a key of an index.
+    Errors: ValidationException for a value that cannot be a key of an index; ItemCollectionSizeLimitExceededException.
     """
+    if not table.is_followed:
+        put_unread(tx, table, [(key, new, size_bytes)])
+        return
     if table.indexes:
         check_index_keys(table, new, old)
-    stored = StoredItem(key, size_bytes, dump_item(new))
+    stored = StoredItem(*key, size_bytes, dump_item(new))
     tx.items.put(table.id, stored, expires_at=item_expiry(table, new, tx.now))
-    if table.is_followed:
-        _follow(tx, table, [Change(key, old, new, stored.item)])
+    _follow(tx, table, [Change(key, old, new, stored.item)])
+
+
+def put_unread(tx: Transaction, table: Table, items: Sequence[tuple[ItemKey, Item, int]]) -> None:
+    """Store items with their `item_size`, whatever is there now, in a table that nothing follows."""
+    now = tx.now
+    tx.items.put_all(
+        table.id,
+        [(StoredItem(*key, size, dump_item(new)), item_expiry(table, new, now)) for key, new, size in items],
+    )
 
 
 def delete(tx: Transaction, table: Table, key: ItemKey) -> Item | None:
@@ -102,8 +115,12 @@ def _follow(tx: Transaction, table: Table, changes: Sequence[Change]) -> None:
 
 def _follow_here(tx: Transaction, table: Table, changes: Sequence[Change]) -> None:
     if table.indexes:
+        counts = is_counted(table)
         for change in changes:
-            indexes.follow(tx, table, change.key, change.old, change.new)
+            growth_bytes = indexes.follow(tx, table, change.key, change.old, change.new)
+            if counts:
+                growth_bytes += item_size(change.new or {}) - item_size(change.old or {})
+                count_growth(tx, table, change.key, growth_bytes)
     write_changes(tx, table, changes)
 
 
@@ -115,6 +132,6 @@ def _replicate(tx: Transaction, table: Table, changes: Sequence[Change]) -> None
             if change.new is None:
                 tx.items.take(replica.id, change.key)
             else:
-                stored = StoredItem(change.key, item_size(change.new), change.new_data or dump_item(change.new))
+                stored = StoredItem(*change.key, item_size(change.new), change.new_data or dump_item(change.new))
                 tx.items.put(replica.id, stored, expires_at=item_expiry(replica, change.new, tx.now))
         _follow_here(tx, replica, told)

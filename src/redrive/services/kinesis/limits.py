@@ -60,7 +60,8 @@ SUBSCRIPTION_MS = 5 * MINUTE_MS
 SUBSCRIPTION_HELD_MS = 5 * SECOND_MS
 """How long after a call another one is refused; after that it takes over."""
 
-EVENT_BYTES_MAX = 2 * 1024 * 1024  # Ours: AWS names no size. A consumer reads 2 MB per second from a shard.
+SUBSCRIBER_BYTES_PER_S_MAX = 2 * 1024 * 1024  # For each consumer and shard.
+EVENT_BYTES_MAX = SUBSCRIBER_BYTES_PER_S_MAX  # Ours: AWS names no size.
 QUIET_MS = 5 * SECOND_MS  # Ours: after how long without records a subscriber is told how far it is.
 
 # This limit is from memory.

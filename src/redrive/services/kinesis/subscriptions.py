@@ -9,8 +9,10 @@ Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_SubscribeToS
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from redrive.core.clock import SECOND_MS, Instant
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Scope
@@ -24,6 +26,7 @@ from redrive.services.kinesis.model.stream import Consumer, Shard, Stream
 from redrive.services.kinesis.model.subscription import Subscription, subscription_name, subscription_prefix
 from redrive.services.kinesis.reading import children_of, describe_record, last_number, number_of, read_records, size_of
 from redrive.store.api import Transaction
+from redrive.store.tables.streams import StreamRecord
 
 _NAME = "EventStream"
 _EVENT = "SubscribeToShardEvent"
@@ -41,6 +44,8 @@ class _Subscriber:
     own: Subscription
     after: int
     told_at: int = 0
+    ready_at: int = 0
+    """When the records that were sent have taken their time at 2 MB per second."""
 
 
 def subscribe(tx: Transaction, stream: Stream, consumer: Consumer, shard: Shard, after: int) -> EventStream:
@@ -93,6 +98,8 @@ def _resume(tx: Transaction, subscriber: _Subscriber) -> EventStream | ServiceEr
 
 def _next(tx: Transaction, subscriber: _Subscriber, stream: Stream, shard: Shard) -> EventStream:
     """The records that there are now. A subscriber without records is told from time to time how far it is."""
+    if tx.now < subscriber.ready_at:
+        return EventStream(_NAME, {}, (), _more(tx, subscriber, stream, behind_ms=1))
     last = last_number(tx, stream, shard)
     records = read_records(
         tx, stream, shard, subscriber.after, last=last, limit=limits.RECORDS_MAX, bytes_max=limits.EVENT_BYTES_MAX
@@ -120,8 +127,15 @@ def _next(tx: Transaction, subscriber: _Subscriber, stream: Stream, shard: Shard
     if is_end:
         _leave(tx, subscriber)
         return EventStream(_NAME, {}, ({_EVENT: event},))
-    told = replace(subscriber, after=after, told_at=tx.now)
+    told = replace(subscriber, after=after, told_at=tx.now, ready_at=_ready_at(tx, records))
     return EventStream(_NAME, {}, ({_EVENT: event},), _more(tx, told, stream, behind_ms=behind_ms))
+
+
+def _ready_at(tx: Transaction, records: Sequence[StreamRecord]) -> Instant:
+    """When more may be sent after these records: at once, where requests per second are not limited."""
+    if not tx.services.has_rates:
+        return 0
+    return tx.now + sum(map(size_of, records)) * SECOND_MS // limits.SUBSCRIBER_BYTES_PER_S_MAX
 
 
 def _more(tx: Transaction, subscriber: _Subscriber, stream: Stream, *, behind_ms: int) -> Continuation:
@@ -129,7 +143,7 @@ def _more(tx: Transaction, subscriber: _Subscriber, stream: Stream, *, behind_ms
     return Continuation(
         resume=lambda later: _resume(later, subscriber),
         topics=(stream.topic,),
-        again_at=tx.now if behind_ms else min(quiet_until, subscriber.own.ends_at),
+        again_at=max(tx.now, subscriber.ready_at) if behind_ms else min(quiet_until, subscriber.own.ends_at),
         leave=lambda later: _leave(later, subscriber),
     )
 

@@ -96,7 +96,11 @@ RECEIVE_MESSAGES_MAX = (
     10  # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ReceiveMessage.html
 )
 PROBLEM_PAUSE_MS = 1 * MINUTE_MS  # Ours: the pause before the next poll, if a queue refused a poll.
-THROTTLE_PAUSE_MS = 5 * SECOND_MS  # Ours: the pause before the next batch, if the function was throttled.
+HELD_FIRST_MS = (
+    1 * SECOND_MS
+)  # Ours: until a throttled batch is tried again; twice as long each time. AWS names no curve.
+HELD_MAX_MS = 1 * MINUTE_MS
+HELD_BATCHES_PER_CLAIM_MAX = 100
 EMPTY_POLL_PAUSE_MS = 1 * SECOND_MS  # Ours: the pause before a queue that was due but returned nothing is polled again.
 EXPIRED_BATCHES_PER_CLAIM_MAX = 100
 MAPPINGS_PER_CLAIM_MAX = 200  # Ours: how many mappings one transaction processes.

@@ -6,6 +6,7 @@ Source: https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.core.documents import Document, load_json
@@ -60,10 +61,11 @@ class QueueEvents:
 
         Errors: ServiceError (queue gone, role refused).
         """
-        poll = _poll_of(tx, caller, reading)
+        poll, hidden_ms = _poll_of(tx, caller, reading)
         if reading.source_arn.endswith(FIFO_SUFFIX):
             found = _receive_in_order(tx, reading, poll)
-            return self._filtered(tx, caller, reading, found) if reading.filters else Polled(found)
+            kept = self._filtered(tx, caller, reading, found) if reading.filters else Polled(found)
+            return replace(kept, hidden_ms=hidden_ms)
         received: list[Document] = []
         size = 0
         while len(received) < reading.batch_size and size < SYNC_PAYLOAD_BYTES_MAX:
@@ -73,7 +75,7 @@ class QueueEvents:
             size += sum(len(message.get("Body", "")) for message in page)
             if len(page) < asked_for:
                 break
-        return self._kept(tx, caller, reading, _records(reading, received))
+        return replace(self._kept(tx, caller, reading, _records(reading, received)), hidden_ms=hidden_ms)
 
     def _filtered(self, tx: Transaction, caller: Caller, reading: Reading, found: Sequence[Batch]) -> Polled:
         """The same batch of a FIFO queue without what the filters leave out."""
@@ -110,8 +112,8 @@ class QueueEvents:
         return undone
 
 
-def _poll_of(tx: Transaction, caller: Caller, reading: Reading) -> _Poll:
-    """Return the function that receives from the queue as this caller.
+def _poll_of(tx: Transaction, caller: Caller, reading: Reading) -> tuple[_Poll, int]:
+    """Return the function that receives from the queue as this caller, and for how long it hides messages, in ms.
 
     Errors: ServiceError (queue gone, role refused).
     """
@@ -124,9 +126,8 @@ def _poll_of(tx: Transaction, caller: Caller, reading: Reading) -> _Poll:
         "MessageSystemAttributeNames": ["All"],
         "MessageAttributeNames": ["All"],
     }
-    visibility_s = effective_visibility_s(
-        visibility_s=int(attributes["VisibilityTimeout"]), window_s=reading.window_s, timeout_s=reading.timeout_s
-    )
+    own_s = int(attributes["VisibilityTimeout"])
+    visibility_s = effective_visibility_s(visibility_s=own_s, window_s=reading.window_s, timeout_s=reading.timeout_s)
     if visibility_s is not None:
         params["VisibilityTimeout"] = visibility_s
 
@@ -134,7 +135,7 @@ def _poll_of(tx: Transaction, caller: Caller, reading: Reading) -> _Poll:
         answer = tx.services.call(tx, caller, "sqs", "ReceiveMessage", {**params, "MaxNumberOfMessages": limit})
         return answer.get("Messages") or []
 
-    return poll
+    return poll, (own_s if visibility_s is None else visibility_s) * SECOND_MS
 
 
 def _receive_in_order(tx: Transaction, reading: Reading, poll: _Poll) -> list[Batch]:

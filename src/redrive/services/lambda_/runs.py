@@ -22,6 +22,7 @@ from redrive.services.lambda_.model.metrics import (
     PROVISIONED_SPILLOVER,
     PROVISIONED_USE,
     THROTTLES,
+    UNRESERVED,
     series_of,
     series_of_version,
 )
@@ -109,6 +110,8 @@ def _count_concurrent(tx: Transaction, function_arn: str, result: InvocationResu
     for series in of_function:
         tx.metrics.count(series, tx.now, float(result.concurrent))
     tx.metrics.count(of_account, tx.now, float(result.concurrent_in_all))
+    # AWS has this metric for the account alone.
+    tx.metrics.count(series_of(function_arn, UNRESERVED)[-1], tx.now, float(result.concurrent_unreserved))
 
 
 def _count_provisioned(tx: Transaction, invocation: Invocation, qualifier: str, result: InvocationResult) -> None:

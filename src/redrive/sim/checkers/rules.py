@@ -237,6 +237,9 @@ class Retries:
 class Receives:
     """A message has one holder at a time, and its receive count only rises.
 
+    A mapping may run a batch again without another receive, if it has held the batch: the run before has ended, and the
+    history has no outcome of the batch.
+
     If clocks disagree, a message may be hidden for that much less time.
     """
 
@@ -246,6 +249,7 @@ class Receives:
         """`disagreement_ms`: how far the clocks of two nodes may differ."""
         self._disagreement_ms = disagreement_ms
         self._latest: dict[str, Received] = {}
+        self._held: dict[str, int] = {}
 
     def observe(self, happening: Happening) -> None:
         match happening:
@@ -254,7 +258,10 @@ class Receives:
             case Took(at=at, attempts=attempts):
                 for attempt in attempts:
                     for received in _received_for(attempt, at):
-                        self._receive(received)
+                        if self._held.pop(received.message_id, 0) != received.count:
+                            self._receive(received)
+            case Settled(attempt=attempt, records=[]):
+                self._held |= {received.message_id: received.count for received in _received_for(attempt, 0)}
             case _:
                 pass
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from redrive.core.clock import Instant
-from redrive.store.database import Database, Params
+from redrive.store.database import Database, Params, Row
 from redrive.store.earliest import Earliest
 from redrive.store.queries import load_queries
 from redrive.store.slots import SLOTS, slot_of
@@ -35,11 +35,17 @@ class ItemKey(NamedTuple):
 
 
 class StoredItem(NamedTuple):
-    """An item with its key, and its size as DynamoDB counts it."""
+    """An item with its key, and its size as DynamoDB counts it. In the order of a row's columns."""
 
-    key: ItemKey
+    hash_key: bytes
+    range_key: bytes
     size_bytes: int
     item: bytes
+
+    @property
+    def key(self) -> ItemKey:
+        """The key."""
+        return ItemKey(self.hash_key, self.range_key)
 
 
 class ItemPage(NamedTuple):
@@ -87,11 +93,16 @@ class ItemTable:
 
     def put(self, table_id: str, stored: StoredItem, *, expires_at: Instant | None) -> None:
         """Store an item; replaces the item with the same key."""
+        self.put_all(table_id, [(stored, expires_at)])
+
+    def put_all(self, table_id: str, items: Sequence[tuple[StoredItem, Instant | None]]) -> None:
+        """Store items, each with the instant at which it expires; each replaces the item with the same key."""
         self._earliest.forget()
         if self._is_shared:
-            self._require(table_id, stored.key, stored.item)
-        place = _place_of(table_id, stored.key)
-        self._database.write(_SQL["put"], (*place, stored.size_bytes, expires_at, stored.item))
+            for stored, _ in items:
+                self._require(table_id, stored.key, stored.item)
+        rows = [_row_of(table_id, stored, expires_at) for stored, expires_at in items]
+        self._database.run_many(_SQL["put"], rows)
 
     def take(self, table_id: str, key: ItemKey) -> bytes | None:
         """Delete the item with this key. Returns the old item, or None."""
@@ -106,8 +117,7 @@ class ItemTable:
 
         The caller has reserved the item that the entry belongs to, and nobody else writes that item's entries.
         """
-        place = _place_of(index_id, stored.key)
-        self._database.write(_SQL["put"], (*place, stored.size_bytes, None, stored.item))
+        self._database.write(_SQL["put"], _row_of(index_id, stored, None))
 
     def delete_entry(self, index_id: str, key: ItemKey) -> None:
         """Delete an entry of an index, if there is one. The caller has reserved its item."""
@@ -239,10 +249,13 @@ class ItemTable:
             after = page.items[-1].key
 
     def _stored(self, sql: str, params: Params) -> list[StoredItem]:
-        return [
-            StoredItem(ItemKey(bytes(hash_key), bytes(range_key)), int(size), bytes(item))
-            for hash_key, range_key, size, item in self._database.all(sql, params)
-        ]
+        rows = self._database.all(sql, params)
+        if self._is_shared:
+            return [
+                StoredItem(bytes(hash_key), bytes(range_key), int(size), bytes(item))
+                for hash_key, range_key, size, item in rows
+            ]
+        return [StoredItem._make(row) for row in rows]  # SQLite's driver gives the types that were stored.
 
 
 def just_after(key: bytes) -> bytes:
@@ -268,6 +281,11 @@ def _place_of(table_id: str, key: ItemKey) -> tuple[str, int, bytes, bytes]:
     return (table_id, slot_of(key.hash_key), key.hash_key, key.range_key)
 
 
+def _row_of(table_id: str, stored: StoredItem, expires_at: Instant | None) -> Row:
+    hash_key, range_key, size_bytes, item = stored
+    return (table_id, slot_of(hash_key), hash_key, range_key, size_bytes, expires_at, item)
+
+
 def _located(table_id: str, key: ItemKey) -> dict[str, object]:
     return {
         "table_id": table_id, "slot": slot_of(key.hash_key), "hash_key": key.hash_key, "range_key": key.range_key,
@@ -283,6 +301,8 @@ def _page(
     while True:
         asked = rows if limit is None else min(rows, limit - len(items))
         read = chunk(after, asked)
+        if not items and len(read) < asked and sum([stored.size_bytes for stored in read]) < bytes_max:
+            return ItemPage(read, complete=True)  # As most pages are.
         for stored in read:
             items.append(stored)
             size += stored.size_bytes

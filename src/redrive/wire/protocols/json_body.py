@@ -104,12 +104,24 @@ def _is_too_deep(document: Any) -> bool:
     return True
 
 
+def _is_unchanged(value: dict[str, Any], unchanged: Mapping[str, type]) -> bool:
+    """Whether the structures in a map have one member each, which needs no conversion: items of DynamoDB."""
+    for raw in value.values():
+        if type(raw) is not dict or len(raw) != 1:
+            return False
+        ((name, member),) = raw.items()
+        if unchanged.get(name) is not type(member):
+            return False
+    return True
+
+
 class JsonReader:
     """Compiles shapes to functions from parsed JSON to parameters. The functions raise SerializationException."""
 
     def __init__(self, wording: Wording) -> None:
         self._wording = wording
         self._compiled: dict[str, Convert] = {}
+        self._unchanged: dict[str, dict[str, type]] = {}
 
     def of_body(self, shape: Shape) -> Callable[[bytes], dict[str, Any]]:
         """The function for a body that must hold one JSON object; an empty body is an empty object.
@@ -185,12 +197,15 @@ class JsonReader:
             return result
 
         self._compiled[shape.name] = read
+        self._unchanged[shape.name] = unchanged
+        for member in shape.members.values():
+            as_is = _AS_IS.get(member.shape.type, _ALWAYS)
+            if member.location is None and as_is is not _ALWAYS and member.location_name == member.name:
+                unchanged[member.name] = as_is
         for member in shape.members.values():
             if member.location is None:
                 as_is = _AS_IS.get(member.shape.type, _ALWAYS)
                 fields[member.location_name] = (member.name, as_is, self.of(member))
-                if as_is is not _ALWAYS and member.location_name == member.name:
-                    unchanged[member.name] = as_is
         return read
 
     def _list(self, shape: Shape) -> Convert:
@@ -212,10 +227,13 @@ class JsonReader:
     def _map(self, shape: Shape) -> Convert:
         wording = self._wording
         values: list[Convert] = []
+        unchanged: dict[str, type] = {}
 
         def read(value: Any) -> dict[str, Any]:
             if type(value) is not dict:
                 wrong_type(shape, value, wording)
+            if unchanged and _is_unchanged(value, unchanged):
+                return value
             if None in value.values():
                 raise serialization_error("A map must not contain null values.")
             convert = values[0]
@@ -223,6 +241,7 @@ class JsonReader:
 
         self._compiled[shape.name] = read
         values.append(self.of(shape.value))
+        unchanged |= self._unchanged.get(shape.value.shape.name, {})
         return read
 
     def _as_is(self, shape: Shape) -> Convert:

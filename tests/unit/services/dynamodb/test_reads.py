@@ -219,7 +219,7 @@ def items():
     def is_found(item_key: ItemKey, segment: int, segments: int) -> bool:
         def step(tx: Transaction) -> bool:
             tx.items.drop("table", limit=10_000)
-            tx.items.put("table", StoredItem(item_key, 1, b"{}"), expires_at=None)
+            tx.items.put("table", StoredItem(*item_key, 1, b"{}"), expires_at=None)
             page = tx.items.scan(
                 "table", after=None, segment=segment, segments=segments, limit=None, bytes_max=1_024
             )  # fmt: skip

@@ -156,18 +156,44 @@ def test_records_of_another_shard_are_no_event(subscribe: Subscribe, put: Callab
     assert subscriber.ask() == []
 
 
-def test_large_backlog_comes_in_several_events_at_once(world: World, subscribe: Subscribe, put: Any) -> None:
+def test_large_backlog_comes_at_2_mb_per_second(world: World, subscribe: Subscribe, put: Any) -> None:
+    """Asked before that, as when records arrive meanwhile, the stream gives nothing, and is due at the same instant."""
     for _ in range(3):
         put("x" * 1_000_000)
         world.advance(seconds=1)
 
     subscriber = subscribe()
     behind = subscriber.events[0]["MillisBehindLatest"]
-    due = subscriber.due_in_ms
+    due_ms = subscriber.due_in_ms
+    world.advance(seconds=0.1)
+    early, left_ms = subscriber.ask(), subscriber.due_in_ms
+    world.advance(seconds=left_ms / 1_000)
     further = subscriber.ask()
 
+    assert due_ms == 2 * 1_000_001 * 1_000 // (2 * 1_024 * 1_024)
+    assert (early, left_ms) == ([], due_ms - 100)
     assert [len(one["Records"]) for one in (*subscriber.events, *further)] == [2, 1]
-    assert (behind > 0, due, further[0]["MillisBehindLatest"]) == (True, 0, 0)
+    assert (behind > 0, further[0]["MillisBehindLatest"]) == (True, 0)
+
+
+def test_backlog_comes_at_once_where_rates_are_not_limited() -> None:
+    unlimited = World(seed=1)
+    try:
+        unlimited.call("kinesis", "CreateStream", StreamName="orders", ShardCount=1)
+        unlimited.advance(seconds=60)
+        arn = unlimited.call("kinesis", "DescribeStreamSummary", StreamName="orders")["StreamDescriptionSummary"]
+        registered = unlimited.call(
+            "kinesis", "RegisterStreamConsumer", StreamARN=arn["StreamARN"], ConsumerName="app"
+        )["Consumer"]["ConsumerARN"]
+        for _ in range(3):
+            unlimited.call("kinesis", "PutRecord", StreamName="orders", Data=b"x" * 1_000_000, PartitionKey="k")
+
+        subscriber = Subscriber(unlimited, registered)
+
+        assert subscriber.due_in_ms == 0
+        assert len(subscriber.ask()[0]["Records"]) == 1
+    finally:
+        unlimited.close()
 
 
 def test_subscription_ends_after_five_minutes(world: World, subscribe: Subscribe) -> None:

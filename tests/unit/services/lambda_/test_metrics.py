@@ -25,19 +25,22 @@ def _alias(rig: Rig) -> None:
     rig.call("CreateAlias", FunctionName="worker", Name="live", FunctionVersion="1")
 
 
-def concurrent(rig: Rig, of_function: int, in_all: int) -> None:
+def concurrent(rig: Rig, of_function: int, in_all: int, unreserved: int = 0) -> None:
     """Let runs end so that so many were under way."""
-    rig.invoker.answer = lambda _: replace(answered(1), concurrent=of_function, concurrent_in_all=in_all)
+    rig.invoker.answer = lambda _: replace(
+        answered(1), concurrent=of_function, concurrent_in_all=in_all, concurrent_unreserved=unreserved
+    )  # fmt: skip
 
 
 def test_concurrency_is_counted_for_the_function_and_for_the_account(rig: Rig) -> None:
-    concurrent(rig, 3, 7)
+    concurrent(rig, 3, 7, 5)
 
     rig.call("Invoke", FunctionName="worker")
 
     found = sums(rig, "ConcurrentExecutions")
     assert found[dimensions_text({"FunctionName": "worker"})] == 3
     assert found[dimensions_text({})] == 7
+    assert sums(rig, "UnreservedConcurrentExecutions") == {dimensions_text({}): 5}
 
 
 def test_runs_of_an_alias_are_counted_by_executed_version(rig: Rig) -> None:

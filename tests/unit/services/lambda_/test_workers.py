@@ -439,16 +439,89 @@ def test_batch_of_a_mapping_deleted_meanwhile_still_comes_to_its_end(rig: Rig) -
     assert rig.count("orders") == 0
 
 
-def test_throttled_batch_comes_back_and_the_mapping_pauses(rig: Rig) -> None:
-    map_queue(rig, BatchSize=1)
-    send(rig, "one", "two")
-    rig.invoker.answer = lambda _: THROTTLED
+def throttle(rig: Rig, attempts: int) -> list[str]:
+    """Throttle the function so many times, and answer its runs from then on. Returns the messages of each attempt."""
+    asked: list[str] = []
 
+    def answer(invocation: Invocation) -> InvocationResult:
+        asked.append(str(json.loads(invocation.payload)["Records"][0]["body"]))
+        return THROTTLED if len(asked) <= attempts else answered(None)
+
+    rig.invoker.answer = answer
+    return asked
+
+
+def test_throttled_batch_is_held_and_tried_again_while_its_messages_are_hidden(rig: Rig) -> None:
+    """After 1 s, 2 s, 4 s … The messages are not received again, so they come no closer to a dead-letter queue."""
+    map_queue(rig, BatchSize=1)
+    send(rig, "one")
+    asked = throttle(rig, attempts=3)
+
+    rig.advance(1 + 2 + 4 - 0.001)
+    before = len(asked)
+    rig.advance(0.001)
+
+    assert (before, asked) == (3, ["one"] * 4)
+    assert [json.loads(run.payload)["Records"][0]["attributes"]["ApproximateReceiveCount"]
+            for run in rig.invoker.invocations] == ["1"] * 4  # fmt: skip
+    assert rig.count("orders") == 0
+
+
+def test_throttled_batch_is_dropped_when_its_messages_are_visible_again(rig: Rig) -> None:
+    """The queue's visibility timeout is 30 s: attempts after 1, 3, 7 and 15 s, and then the message is received."""
+    map_queue(rig, BatchSize=1)
+    send(rig, "one")
+    asked = throttle(rig, attempts=5)
+
+    rig.advance(29)
+    before = len(asked)
+    rig.advance(2)
+
+    assert (before, len(asked)) == (5, 6)
+    assert json.loads(rig.invoker.invocations[-1].payload)["Records"][0]["attributes"]["ApproximateReceiveCount"] == "2"
+    assert rig.count("orders") == 0
+
+
+def test_held_batch_counts_against_the_concurrency_of_its_mapping(rig: Rig) -> None:
+    """Throttles take room from the mapping as errors do: of five batches at first, two are left."""
+    map_queue(rig, BatchSize=1)
+    send(rig, *map(str, range(9)))
+
+    for attempt in claim(rig):
+        settle(rig, attempt, THROTTLED)
+
+    assert claim(rig) == []
+    assert rig.count("orders") == 9
+
+
+def test_held_batch_waits_for_a_slot(rig: Rig) -> None:
+    map_queue(rig, BatchSize=1)
+    send(rig, "one")
     (attempt,) = claim(rig, free=1)
     settle(rig, attempt, THROTTLED)
+    rig.clock.move_to(START + 1_000)
 
-    assert rig.count("orders") == 2
-    assert next_due(rig) == 5_000
+    busy = FreeSlots(1, {attempt.function: 1})
+
+    assert claim(rig, free=busy) == []
+    assert claim(rig) == []
+    rig.clock.move_to(START + 2_000)
+    (again,) = claim(rig)
+    assert again.invocation.payload == attempt.invocation.payload
+
+
+def test_held_batch_of_a_deleted_mapping_is_dropped(rig: Rig) -> None:
+    uuid = map_queue(rig, BatchSize=1)
+    send(rig, "one")
+    asked = throttle(rig, attempts=1)
+
+    rig.advance(0)
+    rig.call("DeleteEventSourceMapping", UUID=uuid)
+    rig.advance(5)
+
+    assert asked == ["one"]
+    assert rig.count("orders") == 1
+    assert next_due(rig) is None
 
 
 def test_queue_that_refuses_is_polled_again_a_minute_later(rig: Rig) -> None:

@@ -60,15 +60,13 @@ def encode_key(value: AttributeValue) -> bytes:
     all these bytes are complemented. Examples: `0` is 01, `1` is 02 82 0b, `-1` is 00 7d f4 ff.
     Errors: ValidationException if the type cannot be a key.
     """
-    match value:
-        case {"S": text}:
-            return utf8(text)
-        case {"B": data}:
-            return data
-        case {"N": number}:
-            return _encode_number(number)
-        case _:
-            raise invalid("The provided key element does not match the schema")
+    if "S" in value:
+        return utf8(value["S"])
+    if "N" in value:
+        return _encode_number(value["N"])
+    if "B" in value:
+        return value["B"]
+    raise invalid("The provided key element does not match the schema")
 
 
 def _encode_number(text: str) -> bytes:

@@ -29,7 +29,8 @@ _IMPRECISE = f"Attempting to store more than {SIGNIFICANT_DIGITS_MAX} significan
 
 _CANONICAL_INTEGER = re.compile(rf"0|-?[1-9][0-9]{{0,{SIGNIFICANT_DIGITS_MAX - 1}}}")
 # At most 19 digits on either side of the point: never more than 38, and never out of range.
-_CANONICAL = re.compile(rf"{_CANONICAL_INTEGER.pattern}|-?(?:0|[1-9][0-9]{{0,18}})\.[0-9]{{0,18}}[1-9]")
+CANONICAL = re.compile(rf"{_CANONICAL_INTEGER.pattern}|-?(?:0|[1-9][0-9]{{0,18}})\.[0-9]{{0,18}}[1-9]")
+"""Numbers whose text is their canonical form, all but the longest of them."""
 _NUMERAL = re.compile(
     r"(?P<sign>[+-]?)(?:(?P<whole>[0-9]+)(?:\.(?P<fraction>[0-9]*))?|\.(?P<bare>[0-9]+))(?:[eE](?P<exponent>[+-]?[0-9]+))?"
 )
@@ -67,7 +68,7 @@ def canonical(text: str) -> str:
 
     Errors: as `significand`.
     """
-    return text if _CANONICAL.fullmatch(text) else _spelled(significand(text))
+    return text if CANONICAL.fullmatch(text) else _spelled(significand(text))
 
 
 def digit_count(number: str) -> int:

@@ -30,7 +30,11 @@ def item_size(item: Item) -> int:
             text = value["S"]
             size_bytes += len(text) if text.isascii() else utf8_length(text)
         elif "N" in value:
-            size_bytes += _number_size(value["N"])
+            number = value["N"]
+            digits = len(number.rstrip("0")) if number.isdigit() else digit_count(number)
+            size_bytes += (digits + 1) // 2 + 1
+        elif "BOOL" in value:
+            size_bytes += 1
         else:
             size_bytes += value_size(value)
     return size_bytes

@@ -12,9 +12,9 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import TypedDict, TypeVar, cast
+from typing import TypedDict, TypeGuard, TypeVar
 
-from redrive.languages.dynamo.data.numbers import canonical
+from redrive.languages.dynamo.data.numbers import CANONICAL, canonical
 from redrive.languages.dynamo.refusals import invalid, invalid_parameter
 
 # An attribute of an item is on level 1, the members of its map or list on level 2, and so on.
@@ -66,7 +66,19 @@ def read_item(raw: Mapping[str, object]) -> dict[str, AttributeValue]:
     """
     if "" in raw:
         raise invalid_parameter("The name of an attribute must have at least one character")
-    return {name: read_value(value) for name, value in raw.items()}
+    return {name: value if is_canonical(value) else read_value(value) for name, value in raw.items()}
+
+
+def is_canonical(raw: object) -> TypeGuard[AttributeValue]:
+    """Whether a value is valid as it is, and of a type for which this is quickly known, as most values are."""
+    if type(raw) is not dict or len(raw) != 1:
+        return False
+    ((name, member),) = raw.items()
+    if name == "S":
+        return type(member) is str
+    if name == "N":
+        return type(member) is str and CANONICAL.fullmatch(member) is not None
+    return name == "BOOL" and type(member) is bool
 
 
 def read_value(raw: object, level: int = 1) -> AttributeValue:
@@ -79,12 +91,9 @@ def read_value(raw: object, level: int = 1) -> AttributeValue:
         raise invalid(_TOO_DEEP)
     members: dict[str, object] = raw if isinstance(raw, dict) else {}
     if len(members) == 1:
+        if is_canonical(raw):
+            return raw
         ((name, member),) = members.items()
-        if name == "S" and type(member) is str:
-            return cast("AttributeValue", members)
-        if name == "N" and type(member) is str:
-            number = canonical(member)
-            return cast("AttributeValue", members) if number is member else {"N": number}
         return _read_member(name, member, level)
     read = [_read_member(name, members[name], level) for name in TYPES if members.get(name) is not None]
     if not read:

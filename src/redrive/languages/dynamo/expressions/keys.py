@@ -16,6 +16,7 @@ from redrive.core.errors import ServiceError
 from redrive.languages.dynamo.data.codec import encode_key
 from redrive.languages.dynamo.data.values import AttributeValue, type_of
 from redrive.languages.dynamo.expressions.conditions import parse_condition
+from redrive.languages.dynamo.expressions.forms import read_form
 from redrive.languages.dynamo.expressions.placeholders import Placeholders
 from redrive.languages.dynamo.expressions.tree import (
     And,
@@ -100,7 +101,11 @@ def parse_key_condition(text: str, placeholders: Placeholders, hash_key: str, ra
 
 def parse_key_terms(text: str, placeholders: Placeholders) -> Sequence[KeyTerm]:
     """Parse a key condition into its terms, one for each attribute. Errors: ValidationException."""
-    terms = [_term(condition) for condition in _conjuncts(parse_condition(text, placeholders, _PARAMETER))]
+    return read_form(_read_terms, text, _PARAMETER, placeholders)
+
+
+def _read_terms(text: str, kind: str, placeholders: Placeholders) -> Sequence[KeyTerm]:
+    terms = tuple([_term(condition) for condition in _conjuncts(parse_condition(text, placeholders, kind))])
     if len({term.name for term in terms}) != len(terms):
         raise invalid("KeyConditionExpressions must only contain one condition per key")
     return terms

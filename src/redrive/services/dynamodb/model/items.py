@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from redrive.core.clock import Instant
 from redrive.core.errors import ServiceError
 from redrive.languages.dynamo import (
+    HASH_KEY_BYTES_MAX,
+    RANGE_KEY_BYTES_MAX,
     AttributeValue,
     Item,
     Update,
@@ -21,17 +23,20 @@ from redrive.services.dynamodb.model.table import Table, invalid, invalid_parame
 from redrive.services.dynamodb.model.time_to_live import expiry_of
 from redrive.store.tables.items import NO_RANGE_KEY, ItemKey
 
+_MISMATCH = "The provided key element does not match the schema"
+
 
 def key_of_item(table: Table, item: Item) -> ItemKey:
     """Return the key under which an item is stored.
 
     Errors: ValidationException if a key attribute is missing, has the wrong type, or is empty or too long.
     """
+    types = table.attributes
     for name in table.key_names:
         value = item.get(name)
         if value is None:
             raise invalid_parameter(f"Missing the key {name} in the item")
-        if type_of(value) != table.attributes[name]:
+        if types[name] not in value:
             raise invalid_parameter(
                 f"Type mismatch for key {name} expected: {table.attributes[name]} actual: {type_of(value)}"
             )
@@ -50,14 +55,27 @@ def read_key(table: Table, raw: Mapping[str, object]) -> tuple[Item, ItemKey]:
 def matched_key(table: Table, key: Item) -> ItemKey:
     """Return the bytes of a key; it must have exactly the key's attributes. Errors: ValidationException."""
     if not is_key(table, key):
-        raise invalid("The provided key element does not match the schema")
+        raise invalid(_MISMATCH)
     return _encoded(table, key)
+
+
+def key_of_put(table: Table, item: Item) -> ItemKey:
+    """Return the key of an item that a batch puts. Errors: ValidationException, as of a key that does not match."""
+    if not has_key(table, item):
+        raise invalid(_MISMATCH)
+    return _encoded(table, item)
 
 
 def is_key(table: Table, key: Item) -> bool:
     """Whether these are exactly the key attributes of the table, each with its type."""
-    names, types = table.key_names, table.attributes
-    return len(key) == len(names) and all(name in key and types[name] in key[name] for name in names)
+    return len(key) == len(table.key_names) and has_key(table, key)
+
+
+def has_key(table: Table, item: Item) -> bool:
+    """Whether an item has the key attributes of the table, each with its type."""
+    types = table.attributes
+    missing = [name for name in table.key_names if name not in item or types[name] not in item[name]]
+    return not missing
 
 
 def key_within(table: Table, item: Item) -> dict[str, AttributeValue]:
@@ -91,10 +109,13 @@ def failed_condition(old: Item | None, on_failure: str | None) -> ServiceError:
 
 
 def _encoded(table: Table, key: Item) -> ItemKey:
-    hash_value = key[table.hash_key]
-    check_hash_key(table.hash_key, hash_value)
+    # Encoded strings and binary are as long as their values; encoded numbers are never empty, and short.
+    hash_key = encode_key(key[table.hash_key])
+    if not 0 < len(hash_key) <= HASH_KEY_BYTES_MAX:
+        check_hash_key(table.hash_key, key[table.hash_key])
     if table.range_key is None:
-        return ItemKey(encode_key(hash_value), NO_RANGE_KEY)
-    range_value = key[table.range_key]
-    check_range_key(table.range_key, range_value)
-    return ItemKey(encode_key(hash_value), encode_key(range_value))
+        return ItemKey(hash_key, NO_RANGE_KEY)
+    range_key = encode_key(key[table.range_key])
+    if not 0 < len(range_key) <= RANGE_KEY_BYTES_MAX:
+        check_range_key(table.range_key, key[table.range_key])
+    return ItemKey(hash_key, range_key)

@@ -110,10 +110,20 @@ def read_action(entry: Document) -> Action:
     )  # fmt: skip
 
 
+_REASONS = {
+    "ValidationException": "ValidationError",
+    "ItemCollectionSizeLimitExceededException": "ItemCollectionSizeLimitExceeded",
+}
+
+
 def blame(error: ServiceError) -> Document:
     """Return the cancellation reason for an action that failed with this error."""
-    code = "ValidationError" if error.code == "ValidationException" else "ConditionalCheckFailed"
-    return {"Code": code, "Message": error.message, **error.members}
+    return {"Code": _REASONS.get(error.code, "ConditionalCheckFailed"), "Message": error.message, **error.members}
+
+
+def blamed(place: int, error: ServiceError, count: int) -> ServiceError:
+    """Build the error of a transaction with `count` actions, of which one failed."""
+    return cancelled([blame(error) if number == place else NOT_TO_BLAME for number in range(count)])
 
 
 def cancelled(reasons: Sequence[Document]) -> ServiceError:

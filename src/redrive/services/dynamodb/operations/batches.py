@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple, cast
 
 from redrive.core.documents import Document
 from redrive.core.scope import Caller
@@ -35,18 +36,17 @@ from redrive.services.dynamodb.model.capacity import (
     write_units,
 )
 from redrive.services.dynamodb.model.entries import check_index_keys
-from redrive.services.dynamodb.model.items import key_within, matched_key, read_key
+from redrive.services.dynamodb.model.items import key_of_put, read_key
 from redrive.services.dynamodb.model.requests import projection_of
 from redrive.services.dynamodb.model.table import Table, invalid
 from redrive.services.dynamodb.operations.tables import authorize, require_table
 from redrive.services.dynamodb.throttling import Usage, exceeded, is_metered, is_within
-from redrive.services.dynamodb.writing import delete, find_item, put, reserve
+from redrive.services.dynamodb.writing import delete, find_item, put, put_unread, reserve
 from redrive.store.api import Transaction
 from redrive.store.tables.items import ItemKey
 
 
-@dataclass(frozen=True, slots=True)
-class _Write:
+class _Write(NamedTuple):
     """One request of BatchWriteItem; a request without an item deletes. `given` is the item or its key."""
 
     table: Table
@@ -86,33 +86,23 @@ def batch_write_item(
     if sum(map(len, request_items.values())) > limits.BATCH_WRITES_MAX:
         raise invalid("Too many items requested for the BatchWriteItem call")
     references = {name: authorize(tx, caller, "BatchWriteItem", name) for name in request_items}
-    writes: list[_Write] = []
-    asked: list[tuple[str, Document]] = []
-    for name, requests in request_items.items():
-        table = require_table(tx, caller, references[name])
-        writes += [_write_of(table, request) for request in requests]
-        asked += [(name, request) for request in requests]
+    tables = {name: require_table(tx, caller, references[name]) for name in request_items}
+    asked = {name: [_write_of(tables[name], one) for one in requests] for name, requests in request_items.items()}
+    writes = [write for of_table in asked.values() for write in of_table]
     _check_distinct((write.table, write.key) for write in writes)
     spent: dict[str, Cost] = defaultdict(Cost)
     reserve(tx, ((write.table, write.key) for write in writes))
+    unprocessed: dict[str, list[Document]] = {}
     is_asked = is_capacity_wanted(return_consumed_capacity)
-    unprocessed: dict[str, list[Document]] = defaultdict(list)
-    for write, (name, request) in zip(writes, asked, strict=True):
-        is_read = is_asked or (write.table.is_followed and write.item is not None) or is_metered(tx, write.table)
-        old = find_item(tx, write.table, write.key) if is_read else None
-        if not is_within(tx, write.table, Usage.WRITE, partial(write_units, (old, write.item)), "BatchWriteItem"):
-            unprocessed[name].append(request)
-            continue
-        if is_asked:
-            spent[write.table.name] += write_cost(write.table, old, write.item)
-        if write.item is None:
-            delete(tx, write.table, write.key)
-        else:
-            put(tx, write.table, write.key, write.item, write.size_bytes, old=old)
+    if is_asked or any(table.is_followed or is_metered(tx, table) for table in tables.values()):
+        unprocessed = _write_each(tx, asked, request_items, spent if is_asked else None)
+    else:
+        for name, table in tables.items():
+            _write_unread(tx, table, asked[name])
     if sum(map(len, unprocessed.values())) == len(writes) > 0:
         raise exceeded()
     return {
-        "UnprocessedItems": dict(unprocessed),
+        "UnprocessedItems": unprocessed,
         **batch_capacity(spent, return_consumed_capacity),
         **batch_collection_metrics(
             tx, return_item_collection_metrics, [(write.table, write.given) for write in writes]
@@ -174,20 +164,55 @@ def batch_get_item(
     }  # fmt: skip
 
 
+def _write_each(
+    tx: Transaction,
+    asked: Mapping[str, Sequence[_Write]],
+    request_items: Mapping[str, Sequence[Document]],
+    spent: dict[str, Cost] | None,
+) -> dict[str, list[Document]]:
+    """Write items one after another. Returns the requests that are beyond the throughput of their tables.
+
+    The costs are added to `spent` if it is given.
+    """
+    unprocessed: dict[str, list[Document]] = defaultdict(list)
+    for name, writes in asked.items():
+        for write, request in zip(writes, request_items[name], strict=True):
+            table, item = write.table, write.item
+            is_read = spent is not None or (table.is_followed and item is not None) or is_metered(tx, table)
+            old = find_item(tx, table, write.key) if is_read else None
+            if not is_within(tx, table, Usage.WRITE, partial(write_units, (old, item)), "BatchWriteItem"):
+                unprocessed[name].append(request)
+                continue
+            if spent is not None:
+                spent[table.name] += write_cost(table, old, item)
+            if item is None:
+                delete(tx, table, write.key)
+            else:
+                put(tx, table, write.key, item, write.size_bytes, old=old)
+    return dict(unprocessed)
+
+
+def _write_unread(tx: Transaction, table: Table, writes: Sequence[_Write]) -> None:
+    """Write items of a table that nothing follows and nobody meters, so that no present item is read."""
+    put_unread(tx, table, [(write.key, write.item, write.size_bytes) for write in writes if write.item is not None])
+    for write in writes:
+        if write.item is None:
+            delete(tx, table, write.key)
+
+
 def _write_of(table: Table, request: Document) -> _Write:
     """Build the write for one request. Errors: ValidationException."""
-    match {name: given for name, given in request.items() if given is not None}:
-        case {"PutRequest": {"Item": raw}, **others} if not others:
-            item = read_item(raw)
-            size_bytes = check_item_size(item)
-            key = matched_key(table, key_within(table, item))
-            check_index_keys(table, item)
-            return _Write(table, key, item, item, size_bytes)
-        case {"DeleteRequest": {"Key": raw}, **others} if not others:
-            given, key = read_key(table, raw)
-            return _Write(table, key, given, None)
-        case _:
-            raise invalid("Supplied WriteRequest must contain exactly one of PutRequest and DeleteRequest")
+    put, deletion = request.get("PutRequest"), request.get("DeleteRequest")
+    if (put is None) == (deletion is None):
+        raise invalid("Supplied WriteRequest must contain exactly one of PutRequest and DeleteRequest")
+    if put is None:
+        given, key = read_key(table, cast("Document", deletion)["Key"])
+        return _Write(table, key, given, None)
+    item = read_item(put["Item"])
+    size_bytes = check_item_size(item)
+    key = key_of_put(table, item)
+    check_index_keys(table, item)
+    return _Write(table, key, item, item, size_bytes)
 
 
 def _projection_of(asked: Document) -> Projection | None:

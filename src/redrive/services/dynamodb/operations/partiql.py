@@ -35,7 +35,7 @@ from redrive.services.dynamodb.model.statements import (
     write_of,
 )
 from redrive.services.dynamodb.model.table import Table, invalid, not_found, refer_to_table
-from redrive.services.dynamodb.model.transactions import NOT_TO_BLAME, blame, cancelled, digest_of
+from redrive.services.dynamodb.model.transactions import NOT_TO_BLAME, blame, blamed, cancelled, digest_of
 from redrive.services.dynamodb.operations.selecting import Page, Plan, plan_of, read_page
 from redrive.services.dynamodb.operations.tables import find_table
 from redrive.services.dynamodb.operations.transactions import (
@@ -152,8 +152,11 @@ def execute_transaction(
     news = _outcomes(writes, olds)
     costs = [write_cost(table, old, new) for table, old, new in zip(tables, olds, news, strict=True)]
     spend_together(tx, tables, Usage.WRITE, costs, "ExecuteTransaction")
-    for write, key, old, new in zip(writes, keys, olds, news, strict=True):
-        _store(tx, write, key, old, new)
+    for place, (write, key, old, new) in enumerate(zip(writes, keys, olds, news, strict=True)):
+        try:
+            _store(tx, write, key, old, new)
+        except ServiceError as error:
+            raise blamed(place, error, len(writes)) from None
     return {"Responses": [], **spent_of(tables, costs, return_consumed_capacity, "WriteCapacityUnits")}
 
 
@@ -281,11 +284,12 @@ def _response(tx: Transaction, member: _Get | _Put | ServiceError, spent: dict[s
         try:
             new = member.write.outcome(old)
             spend(tx, member.table, Usage.WRITE, lambda: write_units((old, new)), "BatchExecuteStatement")
+            with tx.savepoint():
+                _store(tx, member.write, member.key, old, new)
         except ServiceError as error:
             ran = {"TableName": member.table.name} if error.code in RAN_CODES else {}
             return {"Error": batch_error(error), **ran}
         spent[member.table.name] += write_cost(member.table, old, new)
-        _store(tx, member.write, member.key, old, new)
         shown = member.write.returned(old, new)
     return {"TableName": member.table.name, **({} if shown is None else {"Item": shown})}
 
@@ -320,9 +324,7 @@ def _keys_of(writes: Sequence[Write]) -> list[ItemKey]:
         except EmptyKey:
             raise
         except ServiceError as error:
-            reasons = [NOT_TO_BLAME] * len(writes)
-            reasons[place] = blame(error)
-            raise cancelled(reasons) from None
+            raise blamed(place, error, len(writes)) from None
     return keys
 
 

@@ -27,6 +27,7 @@ from redrive.services.dynamodb.model.transactions import (
     PERMISSIONS,
     Action,
     blame,
+    blamed,
     cancelled,
     digest_of,
     read_action,
@@ -75,11 +76,14 @@ def transact_write_items(
     if is_capacity_wanted(return_consumed_capacity) or any(is_metered(tx, table) for table in tables):
         costs = [write_cost(table, old, new) for table, old, new in zip(tables, olds, news, strict=True)]
         spend_together(tx, tables, Usage.WRITE, costs, "TransactWriteItems")
-    for table, key, old, new in zip(tables, keys, olds, news, strict=True):
-        if new is None:
-            delete(tx, table, key)
-        elif new is not old:
-            put(tx, table, key, new, item_size(new), old=old)
+    for place, (table, key, old, new) in enumerate(zip(tables, keys, olds, news, strict=True)):
+        try:
+            if new is None:
+                delete(tx, table, key)
+            elif new is not old:
+                put(tx, table, key, new, item_size(new), old=old)
+        except ServiceError as error:
+            raise blamed(place, error, len(actions)) from None
     written = [
         (table, action.given) for table, action in zip(tables, actions, strict=True) if action.kind != "ConditionCheck"
     ]
@@ -135,7 +139,7 @@ def _key_of_get(place: int, get: Document, table: Table, count: int) -> ItemKey:
     try:
         return read_key(table, get["Key"])[1]
     except ServiceError as error:
-        raise _blamed(place, error, count) from None
+        raise blamed(place, error, count) from None
 
 
 def check_distinct(tables: Sequence[Table], keys: Sequence[ItemKey]) -> None:
@@ -156,7 +160,7 @@ def _keys_of(actions: Sequence[Action], tables: Sequence[Table]) -> list[ItemKey
         except EmptyKey:
             raise
         except ServiceError as error:
-            raise _blamed(place, error, len(actions)) from None
+            raise blamed(place, error, len(actions)) from None
     return keys
 
 
@@ -179,11 +183,6 @@ def _outcomes(actions: Sequence[Action], tables: Sequence[Table], olds: Sequence
     if len(news) != len(actions):
         raise cancelled(reasons)
     return news
-
-
-def _blamed(place: int, error: ServiceError, count: int) -> ServiceError:
-    """Build the error of a transaction with `count` actions, of which one failed."""
-    return cancelled([blame(error) if number == place else NOT_TO_BLAME for number in range(count)])
 
 
 def is_first_use(tx: Transaction, caller: Caller, kind: str, token: str, digest: str) -> bool:

@@ -1,7 +1,8 @@
 """The worker of mappings: reads batches of items, sends them to functions, and acknowledges what their answers allow.
 
 A running batch is a row in the table of deliveries, in a place of its own; `due_at` is the end of its lease. If the
-lease ends without an answer, the batch is dropped; the visibility timeout makes a queue's messages visible again.
+lease ends without an answer, the batch is dropped; the visibility timeout makes a queue's messages visible again. A
+batch whose function was throttled is held and tried again (`held_batches`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import replace
 
 from redrive.core.arn import Arn
 from redrive.core.clock import Instant
+from redrive.core.documents import Document
 from redrive.core.entropy import new_row_id, new_uuid
 from redrive.core.errors import Conflict, ServiceError, UserError
 from redrive.core.log import Log
@@ -23,13 +25,13 @@ from redrive.delivery.sources.event_sources import Batch, EventSource, Reading
 from redrive.delivery.sources.watches import Reader, watch
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.lambda_.batch_metrics import DELETED, FAILED, FILTERED_OUT, INVOKED, POLLED, count_events
+from redrive.services.lambda_.held_batches import held_batches_due, hold, is_over, next_retry, wait
 from redrive.services.lambda_.limits import (
     EMPTY_POLL_PAUSE_MS,
     EXPIRED_BATCHES_PER_CLAIM_MAX,
     MAPPINGS_PER_CLAIM_MAX,
     PROBLEM_PAUSE_MS,
     RUN_MARGIN_MS,
-    THROTTLE_PAUSE_MS,
 )
 from redrive.services.lambda_.model.batch import messages_left
 from redrive.services.lambda_.model.function import Function, function_invocation, is_recursive
@@ -74,12 +76,14 @@ class MappingWorker:
 
     def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         batch_at = tx.deliveries.next((BATCH,))
-        look_at = self._next_look(tx, free) if free.count > 0 else None
-        return look_at if look_at is not None and (batch_at is None or look_at < batch_at) else batch_at
+        if free.count <= 0:
+            return batch_at
+        return min((at for at in (batch_at, self._next_look(tx, free), next_retry(tx)) if at is not None), default=None)
 
     def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         _drop_expired(tx)
-        attempts: list[Attempt] = []
+        attempts = _try_again(tx, free)
+        free = free.without(attempt.function for attempt in attempts)
         waiting = _mappings_due(tx) if free.count > 0 else []
         # Each mapping takes one batch per round, so that a full queue does not delay the others.
         while waiting and free.count > 0:
@@ -102,6 +106,11 @@ class MappingWorker:
         mapping = tx.resources.get(EventSourceMapping, row.scope, row.document["Mapping"])
         if mapping is not None:
             look_now(tx, row.scope, mapping)
+        if result.status is InvocationStatus.THROTTLED and mapping is not None:
+            slow_down(tx, row.scope, mapping)
+            if hold(tx, row, attempt.invocation):
+                record_run(tx, attempt.invocation, result)
+                return
         try:
             with tx.savepoint():
                 last_result = self._acknowledge(tx, attempt.invocation, row, result)
@@ -116,8 +125,6 @@ class MappingWorker:
         _note(tx, row.scope, mapping, last_result)
         if result.status is InvocationStatus.FUNCTION_ERROR and not row.document["ReportsFailures"]:
             slow_down(tx, row.scope, mapping)
-        if result.status is InvocationStatus.THROTTLED:
-            pause(tx, row.scope, mapping, THROTTLE_PAUSE_MS)
 
     def _next_look(self, tx: Transaction, free: FreeSlots) -> Instant | None:
         """Return when a mapping is next looked at whose function may start a run; the others wait for a slot."""
@@ -199,8 +206,11 @@ class MappingWorker:
             # The due messages went elsewhere, for example to a dead-letter queue.
             pause(tx, scope, mapping, EMPTY_POLL_PAUSE_MS)
             return []
+        hidden_until = tx.now + found.hidden_ms
         return [
-            _begin(tx, scope, mapping, function, batch, source.executions(tx, list(batch.receipts.values())))
+            _begin(
+                tx, scope, mapping, function, batch, source.executions(tx, list(batch.receipts.values())), hidden_until
+            )
             for batch in found.batches[:room]
             if not _is_dropped(tx, mapping, function, batch)
         ]
@@ -285,31 +295,59 @@ def _is_dropped(tx: Transaction, mapping: EventSourceMapping, function: Function
     return True
 
 
+def _try_again(tx: Transaction, free: FreeSlots) -> list[Attempt]:
+    """Start the held batches that are due and for which there are slots. Drops those whose messages came back."""
+    attempts: list[Attempt] = []
+    for row in held_batches_due(tx):
+        mapping = tx.resources.get(EventSourceMapping, row.scope, row.document["Mapping"])
+        function = None if mapping is None else choose_by_arn(tx, row.scope, mapping.function_arn)
+        if mapping is None or function is None or not mapping.enabled or is_over(row, tx.now):
+            tx.deliveries.delete(row.id, row.fence)
+            record_batch(tx, row, row.document["QueueArn"], _links(row), None, why="its function was throttled")
+            if mapping is not None:
+                look_now(tx, row.scope, mapping)
+        elif free.room_of(function.arn) <= 0:
+            wait(tx, row)
+        else:
+            tx.deliveries.delete(row.id, row.fence)
+            document = {name: value for name, value in row.document.items() if name != "Event"}
+            attempt = _start(
+                tx, row.scope, mapping, function, row.document["Event"].encode(), document, first_at=row.first_at
+            )  # fmt: skip
+            free = free.without([attempt.function])
+            attempts.append(attempt)
+    return attempts
+
+
 def _begin(
-    tx: Transaction, scope: Scope, mapping: EventSourceMapping, function: Function, batch: Batch, links: Sequence[Link]
-) -> Attempt:
+    tx: Transaction, scope: Scope, mapping: EventSourceMapping, function: Function, batch: Batch,
+    links: Sequence[Link], hidden_until: Instant,
+) -> Attempt:  # fmt: skip
+    """Start a batch that was read now."""
+    document: Document = {
+        "Mapping": mapping.name,
+        "QueueArn": mapping.source_arn,
+        "ReportsFailures": mapping.reports_failures,
+        "Receipts": dict(batch.receipts),
+        "Links": [list(link) for link in links],
+        "HiddenUntil": hidden_until,
+    }
+    return _start(tx, scope, mapping, function, batch.event, document, first_at=tx.now)
+
+
+def _start(
+    tx: Transaction, scope: Scope, mapping: EventSourceMapping, function: Function, event: bytes, document: Document, *,
+    first_at: Instant,
+) -> Attempt:  # fmt: skip
     """Store the row of a batch that starts. The row holds the lease, and counts against the mapping's concurrency."""
     invocation = function_invocation(
-        function, new_row_id(tx.entropy, tx.now), batch.event, function_arn=mapping.function_arn,
-        trace_header=chain_of_batch(batch.event, function.arn),
+        function, new_row_id(tx.entropy, tx.now), event, function_arn=mapping.function_arn,
+        trace_header=chain_of_batch(event, function.arn),
     )  # fmt: skip
     row = Delivery(
-        id=invocation.request_id,
-        scope=scope,
-        source=NAME,
-        source_arn=mapping.arn,
-        target_arn=mapping.function_arn,
-        document={
-            "Mapping": mapping.name,
-            "QueueArn": mapping.source_arn,
-            "ReportsFailures": mapping.reports_failures,
-            "Receipts": dict(batch.receipts),
-            "Links": [list(link) for link in links],
-        },
-        policy=RetryPolicy(),
-        place=BATCH,
-        due_at=tx.now + invocation.timeout_ms + RUN_MARGIN_MS,
-        first_at=tx.now,
-    )
+        id=invocation.request_id, scope=scope, source=NAME, source_arn=mapping.arn, target_arn=mapping.function_arn,
+        document=document, policy=RetryPolicy(), place=BATCH,
+        due_at=tx.now + invocation.timeout_ms + RUN_MARGIN_MS, first_at=first_at,
+    )  # fmt: skip
     tx.deliveries.put(row)
     return Attempt(NAME, row.id, row.fence, invocation)
