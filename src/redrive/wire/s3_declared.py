@@ -7,7 +7,6 @@ Source: https://docs.aws.amazon.com/AmazonS3/latest/userguide/checking-object-in
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 from collections.abc import Mapping
 
@@ -67,5 +66,5 @@ def _check_sum(algorithm: str, declared: str, body: bytes) -> None:
 def _decoded(text: str) -> bytes | None:
     try:
         return base64.b64decode(text, validate=True)
-    except binascii.Error:
+    except ValueError:  # No base64, or no ASCII.
         return None

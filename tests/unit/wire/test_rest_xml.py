@@ -125,6 +125,7 @@ DELETE = b"<Delete><Object><Key>a</Key></Object></Delete>"
     [
         ({}, "InvalidRequest"),
         ({"content-md5": "wrong"}, "InvalidDigest"),
+        ({"content-md5": "\u00cc\u0081"}, "InvalidDigest"),
         ({"content-md5": base64.b64encode(bytes(16)).decode()}, "BadDigest"),
         ({"x-amz-checksum-crc32": "AAAAAA=="}, "BadDigest"),
         ({"x-amz-checksum-crc32": "AAA="}, "InvalidRequest"),

@@ -54,7 +54,7 @@ def test_form_may_come_in_any_pieces(content: bytes, cuts: list[int]) -> None:
     assert whole.startswith(reader.head + content)
 
 
-def test_form_must_end() -> None:
+def test_form_without_its_last_boundary_is_refused() -> None:
     whole = form(b"x" * 100)
 
     assert code_of(whole[: whole.index(b"\r\n--b-1", 300)]) == "MalformedPOSTRequest"
