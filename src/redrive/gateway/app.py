@@ -53,6 +53,9 @@ SYNCHRONOUS_INVOCATIONS_MAX = 128
 LARGE_BODY_BYTES = 128 * 1024
 """From this size on, decoding a body takes more than about 1 ms: long enough to delay other requests."""
 
+CHUNKED = "aws-chunked"
+"""The content coding of a body in chunks, which are never larger than they came."""
+
 BUCKETS_SERVICE = "s3"
 """The service whose resources say themselves which pages may use them."""
 
@@ -195,7 +198,7 @@ class App:
     def _open(self, request: HttpRequest, reply: Reply) -> None:
         if request.path.startswith(OWN_PATH) and not may_be_url(request):
             self._administer(request, reply)
-        elif len(request.body) > LARGE_BODY_BYTES or "content-encoding" in request.headers:
+        elif len(request.body) > LARGE_BODY_BYTES or request.headers.get("content-encoding", CHUNKED) != CHUNKED:
             self._admit_large(request, reply)
         else:
             self._opened(self._gateway.open(request), reply)
