@@ -30,7 +30,8 @@ class Received:
 
     A stored body is on the disk already, and nobody's: an operation adopts it by `tx.bodies.adopt`, or it is deleted.
     `digests` has the raw digests of a body that came piece by piece, by the names of the algorithms (`MD5`, `CRC32`,
-    `CRC32C`, `CRC64NVME`; others, such as `SHA256`, if the request named them). `trailers` came after a body in chunks, their names in lower case.
+    `CRC32C`, `CRC64NVME`; others, such as `SHA256`, if the request named them). `trailers` came after a body in chunks,
+    their names in lower case.
     """
 
     size: int
