@@ -165,8 +165,10 @@ def _described(
         "Metadata": shown_metadata(record.metadata),
         **record.headers,
         **overriding_headers(params),
-        **{name: record.members[name] for name in READ_MEMBERS if name in record.members},
     }
+    for name, value in record.members.items():
+        if name in READ_MEMBERS:
+            answer[name] = value
     if checksum is not None and params.get("checksum_mode") == "ENABLED":
         answer |= {checksum.member: checksum.value, "ChecksumType": checksum.kind}
     if "part_number" in params or ("range" in params and span_of(params["range"], version.size) is not None):
