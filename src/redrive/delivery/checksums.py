@@ -32,7 +32,10 @@ def _crc(algorithm: str) -> Callable[[bytes, int], int]:
     """The function that goes on with a cyclic redundancy check."""
     from awscrt import checksums  # noqa: PLC0415 - 40 ms, which only those pay who have bodies.
 
-    return {"CRC32": checksums.crc32, "CRC32C": checksums.crc32c, "CRC64NVME": checksums.crc64nvme}[algorithm]
+    functions: Mapping[str, Callable[[bytes, int], int]] = {
+        "CRC32": checksums.crc32, "CRC32C": checksums.crc32c, "CRC64NVME": checksums.crc64nvme,
+    }  # fmt: skip
+    return functions[algorithm]
 
 
 class _Crc:
