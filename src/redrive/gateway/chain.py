@@ -133,7 +133,7 @@ class Gateway:
                 caller = dataclasses.replace(caller, trace_header=request.headers[TRACE_HEADER])
             if is_xml:
                 request = unchunked(request, signer.chunks)
-            params = route.codec.decode(route.operation, request, route.path_params)
+            params = route.decode(request)
             entry = self._entry(route, params)
             gzip = spec.compresses and accepts_gzip(request)
             return Exchange(route, entry, caller, params, self._engine, request.headers, signer.user_key, gzip)

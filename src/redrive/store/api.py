@@ -266,6 +266,7 @@ class Tables:
         """Clear the gateways' caches, because the database may have changed without them."""
         self.resources.forget()
         self.timers.forget()
+        self.facts.forget()
         self.forget_hints()
 
     def forget_hints(self) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from redrive.core.entropy import new_row_id
 from redrive.delivery.bodies import SMALL_BYTES, Content, Received, Segment
 from redrive.delivery.checksums import digest_of as new_digest
-from redrive.delivery.checksums import digests_of
+from redrive.delivery.checksums import whole_digest
 from redrive.store.api import Transaction
 from redrive.store.tables.bodies import PIECE_BYTES
 
@@ -30,14 +30,16 @@ def received(body: Body) -> Received:
     if isinstance(body, Received):
         return body
     content = body or b""
-    return Received(len(content), content, None, digests_of(content))
+    return Received(len(content), content)
 
 
 def digest(tx: Transaction, body: Received, algorithm: str) -> bytes:
-    """The digest of a request's body. It is computed here only if the request has not named the algorithm."""
+    """The digest of a request's body. That of a stored body is computed only if the request has not named it."""
     known = body.digests.get(algorithm)
     if known is not None:
         return known
+    if body.content is not None:
+        return whole_digest(algorithm, body.content)
     segments = () if body.stored is None else (body.stored,)
     return digests(tx, body.content, segments, (algorithm,))[algorithm]
 

@@ -10,7 +10,7 @@ from redrive.services.s3.model.errors import invalid_version_id, precondition_fa
 from redrive.services.s3.model.happened import Happened
 from redrive.services.s3.model.keys import key_bytes, sequencer_of
 from redrive.services.s3.protection import on_delete
-from redrive.services.s3.telling import tell
+from redrive.services.s3.telling import tell, tells
 from redrive.services.s3.versions import erase_version, find_version, marker, named_version, told_id, write_version
 from redrive.services.s3.versions import version_id_of as id_of
 from redrive.store.api import Transaction
@@ -76,6 +76,8 @@ def _check_condition(params: Document, found: ObjectVersion | None) -> None:
 def _tell(
     tx: Transaction, caller: Caller, bucket: Bucket, key: str, number: int, version_id: str, params: Document
 ) -> None:
+    if not tells(bucket):
+        return
     happened = Happened(
         "ObjectRemoved:Delete", key, None, None, version_id, sequencer_of(number), _reason(params)
     )  # fmt: skip

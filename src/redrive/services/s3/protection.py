@@ -26,7 +26,7 @@ ENCRYPTION_MEMBERS = (
 LOCK_MEMBERS = (lock.MODE, lock.UNTIL, lock.HOLD)
 WRITE_MEMBERS = (*ENCRYPTION_MEMBERS, "SSEKMSEncryptionContext")
 """The members that answers to writes show."""
-READ_MEMBERS = (*ENCRYPTION_MEMBERS, *LOCK_MEMBERS)
+READ_MEMBERS = frozenset((*ENCRYPTION_MEMBERS, *LOCK_MEMBERS))
 """The members that GetObject and HeadObject show."""
 
 DATA_KEY = "DataKey"
