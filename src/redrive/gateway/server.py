@@ -38,6 +38,7 @@ from redrive.engine.first_trail import begin_trail
 from redrive.engine.keys import is_any_key_active
 from redrive.engine.node import Facts, ServerNode
 from redrive.engine.node_store import StoreFile
+from redrive.engine.provisioning import Provisioning
 from redrive.gateway.admin import Admin
 from redrive.gateway.app import App
 from redrive.gateway.chain import Gateway
@@ -238,6 +239,10 @@ class Server:
         if self._options.has_trail:
             self._store.run(partial(begin_trail, account=self._options.account))
         checkpoints = self._checkpoints(group)
+        provisioning = None if self._options.virtual else Provisioning(group.run, invoker, self._log)
+        if provisioning is not None:
+            self._store.on_commit(provisioning.hear)
+            provisioning.start()
         driver.start()
         try:
             self._check_keys()
@@ -247,6 +252,8 @@ class Server:
             app.close()
             await loop.run_in_executor(None, driver.stop)
             await loop.run_in_executor(None, engine.invoker.close)
+            if provisioning is not None:
+                await loop.run_in_executor(None, provisioning.stop)
             if checkpoints is not None:
                 await loop.run_in_executor(None, checkpoints.stop)
             await self._storage.end()
