@@ -84,7 +84,7 @@ class NodeSdk:
         return ""
 
     def _place(self, names: dict[str, str], runtime: str) -> Path | None:
-        """The node_modules with these packages; None if they are not there and may not be fetched. Errors: UserError."""
+        """The node_modules with these packages; None if they are missing and may not be fetched. Errors: UserError."""
         if not self._fetches:
             return self._npm.kept_packages(names)
         return self._npm.packages(names, f"{', '.join(names)}, which AWS has in the runtime {runtime},")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from redrive.testing.world import World
-from tests.unit.services.cloudformation.transforms.test_expansion import Create, Template, function, sam
+from tests.unit.services.cloudformation.conftest import Stacks
+from tests.unit.services.cloudformation.transforms.test_expansion import EXPAND, Template, function, sam
 
 WRITES = """
 import json, os, boto3
@@ -29,6 +30,12 @@ def told_of(event: Template, **resources: Template) -> str:
     )  # fmt: skip
 
 
+def create(stacks: Stacks, body: str) -> None:
+    """Create the stack `s` and let it run."""
+    stacks.client.create_stack(StackName="s", TemplateBody=body, Capabilities=EXPAND)
+    stacks.world.settle()
+
+
 def messages(world: World) -> list[str]:
     """What the function has written."""
     sqs = world.client("sqs")
@@ -37,14 +44,15 @@ def messages(world: World) -> list[str]:
     return [one["Body"] for one in received]
 
 
-def test_object_in_the_bucket_of_an_event_causes_the_function(create: Create, world: World) -> None:
+def test_object_in_the_bucket_of_an_event_causes_the_function(stacks: Stacks, world: World) -> None:
     rules = {"S3Key": {"Rules": [{"Name": "suffix", "Value": ".csv"}]}}
     properties = {"Bucket": {"Ref": "B"}, "Events": "s3:ObjectCreated:*", "Filter": rules}
     create(
+        stacks,
         told_of(
             {"Type": "S3", "Properties": properties},
             B={"Type": "AWS::S3::Bucket", "Properties": {"BucketName": "files"}},
-        )
+        ),
     )
 
     world.client("s3").put_object(Bucket="files", Key="in/a.csv", Body=b"1")
@@ -54,9 +62,9 @@ def test_object_in_the_bucket_of_an_event_causes_the_function(create: Create, wo
     assert messages(world) == ["in/a.csv"]
 
 
-def test_message_of_the_topic_of_an_event_causes_the_function(create: Create, world: World) -> None:
+def test_message_of_the_topic_of_an_event_causes_the_function(stacks: Stacks, world: World) -> None:
     event = {"Type": "SNS", "Properties": {"Topic": {"Ref": "T"}, "FilterPolicy": {"kind": ["order"]}}}
-    create(told_of(event, T={"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "news"}}))
+    create(stacks, told_of(event, T={"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "news"}}))
     topic = world.client("sns").list_topics()["Topics"][0]["TopicArn"]
 
     for kind in ("order", "return"):
