@@ -78,7 +78,8 @@ class Options:
 
     `require_signatures` None decides by `host`. `keys` are access keys of accounts' roots.
     `allowed_hosts` and `allowed_origins` are what the guard allows beyond the server's own names. With `has_trail`, API
-    calls are events from the start.
+    calls are events from the start. `installs_packages`: npm fetches the packages of AWS's SDK that functions in
+    Node.js name and do not bring.
     """
 
     host: str = "127.0.0.1"
@@ -95,6 +96,7 @@ class Options:
     require_signatures: bool | None = None
     keys: Sequence[RootKey] = ()
     has_trail: bool = False
+    installs_packages: bool = True
 
 
 class Server:
@@ -326,13 +328,14 @@ class Server:
             return content
 
         def say(text: str) -> None:
-            self._log.info("packages installed", what=text)
+            # Always shown: who runs a server has to know what it fetches from elsewhere.
+            self._log.warning("packages fetched", what=text, otherwise="--no-install-packages")
 
         npm = Npm(("npm",), cache_directory(os.environ, Path.home()), say)
         return ProcessInvoker(
             load_code, workdir=workdir, endpoint_url=self.endpoint_url, clock=self._clock,
             entropy=self._entropy.fork("invoker"), issuer=self._issuer, log=self._log,
-            runtimes=Runtimes(os.environ, Path.home()), npm=npm,
+            runtimes=Runtimes(os.environ, Path.home()), npm=npm, fetches=self._options.installs_packages,
         )  # fmt: skip
 
     def _driver(self, engine: Engine, group: Commits) -> Driver:

@@ -93,6 +93,7 @@ class ProcessInvoker:
         runtime: str | None = None,
         runtimes: Runtimes | None = None,
         npm: Npm | None = None,
+        fetches: bool = True,
         log: Log | None = None,
     ) -> None:
         """`clock` dates log lines and log streams; `wall` is real time, by which functions count down to their timeout.
@@ -100,7 +101,8 @@ class ProcessInvoker:
         With a virtual `clock`, function code reads virtual time, too. `endpoint_url` is where function code reaches
         AWS. `runtime` is the module that loads handlers: AWS's own if it is installed, ours otherwise. `runtimes` finds
         the interpreters for other runtimes; without it only the engine's own Python is available. `npm` installs the
-        packages of AWS's SDK that Node.js code expects in its runtime; without it they are missing.
+        packages of AWS's SDK that Node.js code expects in its runtime; without it they are missing. If it may not
+        fetch, only those are there that were installed before.
         """
         # Absolute: a function's process starts in its own folder, where a relative path would be wrong.
         self._code = CodeDirectory(workdir.resolve() / "code", load_code)
@@ -113,7 +115,7 @@ class ProcessInvoker:
         self._limits = limits or Limits()
         self._runtime = runtime or default_runtime()
         self._runtimes = runtimes or Runtimes({}, workdir)
-        self._sdk = None if npm is None else NodeSdk(npm, self._code.root)
+        self._sdk = None if npm is None else NodeSdk(npm, self._code.root, fetches=fetches)
         self._log = log or SilentLog()
         self._closed = threading.Event()
         self._put = threading.Event()
@@ -291,7 +293,8 @@ class ProcessInvoker:
     def _start(self, invocation: Invocation, ahead: PoolKey | None = None) -> Sandbox:
         """Start an environment for a run, or `ahead` of runs."""
         task_root = self._code.path(invocation.code.digest)
-        no_sdk = self._sdk.provide(task_root, invocation.code.runtime) if self._sdk is not None else ""
+        opt_root = self._code.merged(invocation.code.layers) if invocation.code.layers else None
+        no_sdk = "" if self._sdk is None else self._sdk.provide(task_root, invocation.code.runtime, opt_root)
         log_stream = new_log_stream(self._clock.now(), invocation.version, self._entropy)
         variables = function_variables(
             invocation, log_stream=log_stream, task_root=str(task_root), endpoint_url=self._endpoint_url,
@@ -300,7 +303,6 @@ class ProcessInvoker:
             ),
             initialization=ON_DEMAND if ahead is None else IN_ADVANCE,
         )  # fmt: skip
-        opt_root = self._code.merged(invocation.code.layers) if invocation.code.layers else None
         program = Program(
             self._runtime,
             invocation.code.handler,
