@@ -79,7 +79,7 @@ def prove(
     no visible effect, or behaves differently from run to run.
     """
     with _prepared(subject, options) as world:
-        with _opened(world, Short) as performance:
+        with _opened(world, options, Short) as performance:
             clean = learn(performance, options, world.elsewhere, EndedWorld(performance))
             require_matches(options, clean)
             searched = Search(performance, clean.judge, faults_max=options.faults).run(progress, may_go_on)
@@ -124,7 +124,7 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
         wanted = _wanted(subject, options)
         sample = _sample(options, wanted("", None))
         improvised = Improvised(sample.texts) if options.template is None else None
-        performance = Performance(subject, seed=options.seed, improvised=improvised)
+        performance = Performance(subject, seed=options.seed, improvised=improvised, given=options.given)
         stack.callback(performance.close)
         if options.template is None:
             trigger = _usual(performance.stage, options, sample, wanted("", None))
@@ -152,7 +152,7 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
         assumptions = {**trigger.guesses, **made, **performance.made_up}
         yield _World(
             performance.subject, trigger, saved, assumptions, options.seed,
-            _elsewhere(performance.subject, trigger, saved, options.seed),
+            _elsewhere(performance.subject, trigger, saved, options),
         )  # fmt: skip
 
 
@@ -231,18 +231,19 @@ def _inline(stage: Stage, declared: Declared, template: Path, directory: Path) -
 
 
 @contextmanager
-def _opened(world: _World, transport: Callable[[Stage], Transport]) -> Iterator[Performance]:
+def _opened(world: _World, options: Options, transport: Callable[[Stage], Transport]) -> Iterator[Performance]:
     """A performance of that world after the message was sent."""
-    with contextlib.closing(Performance(world.subject, seed=world.seed)) as performance:
+    performance = Performance(world.subject, seed=world.seed, given=options.given)
+    with contextlib.closing(performance):
         performance.stage.load(world.saved)
         performance.begin(world.trigger)
         with performance.entered(transport(performance.stage)):
             yield performance
 
 
-def _elsewhere(subject: Subject, trigger: Trigger, saved: Saved, seed: int) -> Sequence[Left]:
+def _elsewhere(subject: Subject, trigger: Trigger, saved: Saved, options: Options) -> Sequence[Left]:
     """What a clean run leaves behind on another day, with other ids, and with the messages in another order."""
-    with contextlib.closing(Performance(subject, seed=seed + 1)) as performance:
+    with contextlib.closing(Performance(subject, seed=options.seed + 1, given=options.given)) as performance:
         performance.stage.load(saved)
         performance.stage.move_to(performance.stage.now + ELSEWHERE_AFTER_MS)
         performance.begin(trigger if trigger.is_ordered else replace(trigger, bodies=trigger.bodies[::-1]))
@@ -264,7 +265,7 @@ def _confirmed(world: _World, options: Options, found: Found) -> Counterexample:
 
 def _played(world: _World, options: Options, history: History) -> tuple[Counterexample | None, Sequence[Strike]]:
     """The violation in a history, and the strikes whose calls it does not reach."""
-    with _opened(world, Wire) as performance:
+    with _opened(world, options, Wire) as performance:
         clean = learn(performance, options, world.elsewhere, EndedWorld(performance))
         events: list[Event] = []
         named: list[Leg] = []

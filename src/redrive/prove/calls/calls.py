@@ -13,6 +13,11 @@ Params = Mapping[str, object]
 
 EFFECT_SERVICE = "effect"
 """The service of calls that are declared effects of `redrive.handler`."""
+HTTP_SERVICE = "http"
+"""The service of requests over HTTP: `http:POST:api.example.com/charges`."""
+
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+"""Methods that change nothing. Source: https://www.rfc-editor.org/rfc/rfc9110#section-9.2.1"""
 
 _READS = (
     "Analyze", "BatchGet", "Classify", "Compare", "Converse", "Decrypt", "Describe", "Detect", "Encrypt", "Filter",
@@ -48,6 +53,8 @@ class Call:
     @property
     def changes(self) -> bool:
         """Whether it can change something."""
+        if self.service == HTTP_SERVICE:
+            return self.operation not in _SAFE_METHODS
         return not self.operation.startswith(_READS) and (self.service, self.operation) != ("kms", "Sign")
 
     @property
@@ -62,6 +69,8 @@ class Call:
     def __str__(self) -> str:
         if self.service == EFFECT_SERVICE:
             return f"the effect {self.operation}"
+        if self.service == HTTP_SERVICE:
+            return f"{self.operation} {self.params.get('Scheme', 'https')}://{self.target}"
         return f"{self.service} {self.operation}" + (f" on {self.target}" if self.target else "")
 
 

@@ -39,24 +39,24 @@ class Reading:
 def read_handler(file: Path, function: str) -> Reading:
     """Read the function of a file, with the files beside it that it imports. What cannot be parsed is left out."""
     reading = Reading()
-    for own in _own_files(file):
-        tree = _parsed(own)
+    for own in own_files(file):
+        tree = parsed(own)
         if tree is not None:
             reading.reports_failures |= _REPORTS.search(own.read_text("utf-8")) is not None
             reading.variables |= {name: f"{own.name}:{line}" for name, line in _variables(tree)}
-    tree = _parsed(file)
+    tree = parsed(file)
     if tree is not None:
-        _Events(tree, file.name, reading).follow(function)
+        Events(tree, file.name, reading).follow(function)
     return reading
 
 
-def _own_files(file: Path) -> Iterator[Path]:
+def own_files(file: Path) -> Iterator[Path]:
     """The file, and those beside or below it that are imported from it."""
     waiting, seen = [file], {file}
     while waiting and len(seen) <= FILES_MAX:
         current = waiting.pop()
         yield current
-        tree = _parsed(current)
+        tree = parsed(current)
         for name in () if tree is None else _imported(tree):
             beside = file.parent / Path(*name.split("."))
             for found in (beside.with_suffix(".py"), beside / "__init__.py"):
@@ -65,7 +65,7 @@ def _own_files(file: Path) -> Iterator[Path]:
                     waiting.append(found)
 
 
-def _parsed(file: Path) -> ast.Module | None:
+def parsed(file: Path) -> ast.Module | None:
     try:
         return ast.parse(file.read_text("utf-8"))
     except (OSError, ValueError, SyntaxError):
@@ -110,7 +110,7 @@ def _text(node: ast.expr) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
-class _Events:
+class Events:
     """Follows the event through a module's functions."""
 
     def __init__(self, tree: ast.Module, name: str, reading: Reading) -> None:

@@ -73,6 +73,8 @@ class Way(enum.Enum):
     LOST = enum.auto()
     RETRIED = enum.auto()
     PARTLY = enum.auto()
+    UNREACHED = enum.auto()
+    BAD_GATEWAY = enum.auto()
 
 
 @dataclass(frozen=True, slots=True)
