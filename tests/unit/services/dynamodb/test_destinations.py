@@ -186,7 +186,8 @@ def test_destination_outlives_its_stream(world, call, put, destination):
     put("ann", 2)
 
     assert [one["DestinationStatus"] for one in status] == ["ACTIVE"]
-    assert [event["dynamodb"]["Keys"] for _, event in sent(world)] == [{"customer": {"S": "ann"}, "number": {"N": "2"}}]
+    keys = [event["dynamodb"]["Keys"] for _, event in sent(world)]
+    assert keys == [{"customer": {"S": "ann"}, "order_no": {"N": "2"}}]
 
 
 def test_destination_that_cannot_be_changed_is_refused(world, call, refusal, destination):
