@@ -66,6 +66,7 @@ def own_files(file: Path) -> Iterator[Path]:
 
 
 def parsed(file: Path) -> ast.Module | None:
+    """The syntax tree of a file; None if it cannot be parsed."""
     try:
         return ast.parse(file.read_text("utf-8"))
     except (OSError, ValueError, SyntaxError):
