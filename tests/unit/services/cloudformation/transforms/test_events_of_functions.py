@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from redrive.testing.world import World
-from tests.unit.services.cloudformation.conftest import Stacks
-from tests.unit.services.cloudformation.transforms.test_expansion import EXPAND, Template, function, sam
+from tests.unit.services.cloudformation.conftest import Stacks, Template
+from tests.unit.services.cloudformation.transforms.test_expansion import EXPAND, function, sam
 
 WRITES = """
 import json, os, boto3
