@@ -167,7 +167,7 @@ def handler_failure(error: ServiceError | PropertyError, request_token: str) -> 
 
 _HANDLER_CODES = (
     ("NotFound", ("NotFound", "NoSuchEntity", "DoesNotExist", "NonExistent")),
-    ("AlreadyExists", ("AlreadyExists", "NameExists", "EntityAlready", "ResourceInUse")),
+    ("AlreadyExists", ("AlreadyExists", "NameExists", "EntityAlready", "ResourceExists", "ResourceInUse")),
     ("ResourceConflict", ("Conflict",)),
     ("AccessDenied", ("AccessDenied",)),
     ("ServiceLimitExceeded", ("LimitExceeded",)),
