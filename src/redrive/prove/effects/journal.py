@@ -8,6 +8,7 @@ idempotency key) counts each time.
 from __future__ import annotations
 
 import functools
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,6 +39,13 @@ _SAMPLES: Mapping[str, object] = {
 
 _ADDRESSES = frozenset({"QueueUrl", "TopicArn", "TableName", "Scheme", KEY_OF_REQUEST, MEMORY_OF_REQUEST})
 """Parameters that name the target of a call, or the call itself."""
+
+_MAKING = ("PutObject", "CopyObject", "CompleteMultipartUpload")
+"""The calls that make an object."""
+_TEXT_BYTES_MAX = 4_096
+_OF_BYTES = frozenset(
+    {"ChecksumAlgorithm", "ContentLength", "ContentMD5", "MpuObjectSize", "MultipartUpload", "UploadId"}
+)
 
 ITEM_IN = "item in "
 RECORD_IN = "record in "
@@ -126,9 +134,8 @@ class Journal:
                 self._note_message(call, call.params, answer)
             case "sqs", "SendMessageBatch":
                 self._note_batch(call, answer)
-            case "s3", "PutObject" | "CopyObject" | "DeleteObject":
-                key = f"{call.target}/{call.params.get('Key')}"
-                self._set(Trace(f"{call.operation} on {call.target}", self.stable(key), key, facts=self._facts(call)))
+            case "s3", _ if "Key" in call.params:
+                self._note_object(call)
             case "scheduler", _:
                 self._set(Trace(str(call), str(call), call.target, facts=self._facts(call)))
             case "http", _:
@@ -152,6 +159,28 @@ class Journal:
             self.traces -= {item}
         else:
             self._set(Trace(_deleted(call.target), item.label, item.identity, role))
+
+    def _note_object(self, call: Call) -> None:
+        """An object that the handler made itself and deletes again leaves nothing behind."""
+        key = f"{call.target}/{call.params['Key']}"
+        trace = Trace(f"{call.operation} on {call.target}", self.stable(key), key, facts=self._object_facts(call))
+        of_key = {one for one in self.traces if one.identity == key and one.kind.endswith(f" on {call.target}")}
+        if call.operation == "DeleteObject":
+            made = {one for one in of_key if one.kind.startswith(_MAKING)}
+            self.traces -= of_key - {trace}
+            if made:
+                return
+        elif call.operation in _MAKING:
+            self.traces -= {one for one in of_key if one.kind.startswith("DeleteObject ")}
+        self._set(trace)
+
+    def _object_facts(self, call: Call) -> Facts:
+        """What a call writes: its parameters without those about its own bytes. Long contents are shown by a hash."""
+        params = {name: value for name, value in call.params.items() if name not in _OF_BYTES}
+        body = params.get("Body")
+        if isinstance(body, bytes | bytearray | str):
+            params["Body"] = _content_told(body.encode() if isinstance(body, str) else bytes(body))
+        return self._facts(Call(call.service, call.operation, call.target, params))
 
     def _note_message(self, call: Call, message: Params, answer: Params) -> None:
         kind, identity = f"message to {call.target}", str(answer.get("MessageId"))
@@ -238,6 +267,16 @@ def _sets_the_same(call: Call) -> bool:
     """
     is_merge = call.operation == "PATCH" and isinstance(call.params.get("Body"), Mapping)
     return call.operation in {"PUT", "DELETE"} or is_merge
+
+
+def _content_told(body: bytes) -> str:
+    """The content of an object as text; of a long one, or one that is no text, its length and hash."""
+    if len(body) <= _TEXT_BYTES_MAX:
+        try:
+            return body.decode()
+        except UnicodeDecodeError:
+            pass
+    return f"{len(body)} bytes, sha256 {hashlib.sha256(body).hexdigest()}"
 
 
 def _deleted(table: str) -> str:

@@ -26,7 +26,7 @@ from redrive.core.errors import Bug
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.invoke.runtime.context import LambdaContext
 from redrive.invoke.runtime.handlers import Answer, error_answer, run_handler
-from redrive.prove.calls.calls import EFFECT_SERVICE, Call, Params, as_sent, call_of, mapping_of
+from redrive.prove.calls.calls import EFFECT_SERVICE, Call, Params, as_sent, call_of, mapping_of, with_body_read
 from redrive.prove.calls.given import NOTHING_GIVEN, Given
 from redrive.prove.effects.declared import Declared, watched_effects
 from redrive.prove.effects.journal import Journal, Trace
@@ -275,6 +275,7 @@ class Performance:
         if self._transport is None:
             raise Bug("a call before the process was entered")
         transport = self._transport
+        params = with_body_read(params)
         call = call_of(client.meta.service_model.service_name, operation, as_sent(client, operation, params))
         note_guess = functools.partial(self._note_guess, call)
         with self._escaping():
