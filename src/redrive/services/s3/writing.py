@@ -71,7 +71,7 @@ def write_object(
     if tells(bucket):
         happened = Happened(
             f"ObjectCreated:{cause.event}", key, body.size, record.etag, version_id, sequencer_of(begun.number),
-            cause.reason,
+            cause.reason, caller.source_ip,
         )  # fmt: skip
         tell(tx, caller, bucket, happened)
     answer: Document = {name: record.members[name] for name in WRITE_MEMBERS if name in record.members}

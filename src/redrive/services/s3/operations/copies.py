@@ -21,6 +21,7 @@ from redrive.services.s3.model.metadata import (
     system_headers,
     user_metadata,
 )
+from redrive.services.s3.model.owners import new_owner
 from redrive.services.s3.model.params import params_of
 from redrive.services.s3.model.record import Checksum, Record
 from redrive.services.s3.model.tags import tags_of_header
@@ -123,8 +124,8 @@ def _record(
     if tags:
         bucket_of(tx, caller, bucket.name, "s3:PutObjectTagging", key=str(params["key"]))
     return Record(
-        etag, caller.account, checksum, headers, metadata, tags, checked_storage_class(params.get("storage_class")),
-        on_write(tx, caller, bucket, params),
+        etag, new_owner(bucket, caller.account, params), checksum, headers, metadata, tags,
+        checked_storage_class(params.get("storage_class")), on_write(tx, caller, bucket, params),
     )  # fmt: skip
 
 

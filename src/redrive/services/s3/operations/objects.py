@@ -24,6 +24,7 @@ from redrive.services.s3.model.metadata import (
     system_headers,
     user_metadata,
 )
+from redrive.services.s3.model.owners import new_owner
 from redrive.services.s3.model.params import params_of
 from redrive.services.s3.model.ranges import Span, part_span, span_of
 from redrive.services.s3.model.record import COMPOSITE, STANDARD, Checksum, Record, record_of
@@ -139,7 +140,7 @@ def _new_record(tx: Transaction, caller: Caller, bucket: Bucket, key: str, param
         bucket_of(tx, caller, bucket.name, "s3:PutObjectTagging", key=key, params=params)
     return Record(
         etag=bodies.digest(tx, body, "MD5").hex(),
-        owner=caller.account,
+        owner=new_owner(bucket, caller.account, params),
         checksum=checksum,
         headers={"ContentType": DEFAULT_CONTENT_TYPE, **system_headers(params)},
         metadata=user_metadata(params.get("metadata")),

@@ -23,6 +23,7 @@ from redrive.services.s3.model.metadata import (
     system_headers,
     user_metadata,
 )
+from redrive.services.s3.model.owners import new_owner
 from redrive.services.s3.model.params import params_of
 from redrive.services.s3.model.record import COMPOSITE, Checksum, Part, Record, record_document, record_of
 from redrive.services.s3.model.tags import tags_of_header
@@ -159,7 +160,7 @@ def _record(tx: Transaction, caller: Caller, bucket: Bucket, key: str, params: D
         bucket_of(tx, caller, bucket.name, "s3:PutObjectTagging", key=key)
     return Record(
         etag="",
-        owner=caller.account,
+        owner=new_owner(bucket, caller.account, params),
         headers={"ContentType": DEFAULT_CONTENT_TYPE, **system_headers(params)},
         metadata=user_metadata(params.get("metadata")),
         tags=tags,
