@@ -55,6 +55,17 @@ def test_aioboto3_consumes_concurrently_and_writes_each_order_once(server: Serve
     assert lines == ["20 written, 20 were there before; the table has 20 items"]
 
 
+def test_s3fs_uses_a_bucket_as_a_file_system(server: ServerProcess) -> None:
+    assert run(server, str(PYTHON), "s3fs_reports.py") == [
+        "line 1000000: 1000000",
+        "notes: one, two",
+        "s3fs-reports/2025/january.csv 12000000",
+        "s3fs-reports/2026/january.csv 12000000",
+        "s3fs-reports/2026/notes.txt 8",
+        "left: False",
+    ]
+
+
 def test_powertools_names_the_record_that_failed_and_repeats_no_other(server: ServerProcess) -> None:
     answer = 'answered {"batchItemFailures": [{"itemIdentifier": "id-poison"}]}'
 

@@ -116,8 +116,8 @@ def parsed(response: HttpResponse, operation: OperationModel, protocol: str) -> 
 
     Botocore does not speak the CBOR of the SDK for Java, which is read here.
     """
-    shape = _botocore_model(operation.service).operation_model(operation.name).output_shape
-    is_stream = operation.output is not None and operation.output.payload is not None
+    model = _botocore_model(operation.service).operation_model(operation.name)
+    shape, is_stream = model.output_shape, model.has_streaming_output or model.has_event_stream_output
     body = io.BytesIO(response.body) if is_stream and response.status < 300 else response.body
     answer = {"status_code": response.status, "headers": HeadersDict(response.headers), "body": body}
     answer["context"] = {"operation_name": operation.name}  # As botocore's endpoint adds it.

@@ -54,6 +54,21 @@ class EncodedDocument(Mapping[str, Any]):
         return self._loaded
 
 
+class PlacedList(list[Document]):
+    """A list whose elements stand among those of other lists in an XML answer; `places` has the place of each."""
+
+    __slots__ = ("places",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places: list[int] = []
+
+    def place(self, element: Document, at: int) -> None:
+        """Append an element."""
+        self.append(element)
+        self.places.append(at)
+
+
 def dump_json(value: object) -> str:
     """Compact JSON: keys in their order, non-ASCII text unescaped."""
     return _ENCODER.encode(value)

@@ -32,6 +32,7 @@ class Received:
     `digests` has the raw digests of a body that came piece by piece, by the names of the algorithms (`MD5`, `CRC32`,
     `CRC32C`, `CRC64NVME`; others, such as `SHA256`, if the request named them). `trailers` came after a body in chunks,
     their names in lower case.
+    `is_by_form`: the body is the file of a form, not that of a PUT.
     """
 
     size: int
@@ -39,6 +40,7 @@ class Received:
     stored: Segment | None = None
     digests: Mapping[str, bytes] = field(default_factory=dict)
     trailers: Mapping[str, str] = field(default_factory=dict)
+    is_by_form: bool = False
 
 
 @dataclass(frozen=True, slots=True)

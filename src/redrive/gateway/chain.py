@@ -39,7 +39,7 @@ from redrive.gateway.function_urls import (
     url_target,
 )
 from redrive.gateway.identity import Identity, Signer
-from redrive.gateway.object_bodies import brings_bytes, plan_of
+from redrive.gateway.object_bodies import brings_bytes, brings_form, form_plan, plan_of
 from redrive.gateway.uploads import Plan
 from redrive.store.api import Transaction
 from redrive.store.bodies import Bodies, RowBodies
@@ -154,7 +154,10 @@ class Gateway:
 
         What is not signed as it should be is refused before anything is written.
         """
-        if head.method != "PUT" or (may_be_url(head) and url_target(head) is not None):
+        is_post = head.method == "POST"
+        if (head.method != "PUT" and not is_post) or (may_be_url(head) and url_target(head) is not None):
+            return None
+        if is_post and not brings_form(head):
             return None
         try:
             route = self._router.route(head)
@@ -163,6 +166,9 @@ class Gateway:
         if not isinstance(route.codec, RestXmlCodec) or not brings_bytes(route.operation):
             return None
         request_id = new_row_id(self._entropy, self._identity.now)
+        if is_post:
+            is_to_bucket = route.path_params.keys() == _ONLY_BUCKET
+            return form_plan(head, route.path_params["Bucket"], self._identity, request_id) if is_to_bucket else None
         try:
             announced = dataclasses.replace(head, received=Received(0, b""))
             signer = self._identity.identify_for_s3(announced, request_id)

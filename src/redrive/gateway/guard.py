@@ -275,7 +275,8 @@ def _unsigned_url(request: HttpRequest) -> Refused | None:
     if request.method == "POST" or request.path.startswith(OWN_PATH) or not _is_operation_url(request):
         return None
     query = request.query
-    if "authorization" in request.headers or ("X-Amz-Credential=" in query and "X-Amz-Signature=" in query):
+    is_signed = ("X-Amz-Credential=" in query and "X-Amz-Signature=" in query) or is_signed_v2(query)
+    if "authorization" in request.headers or is_signed:
         return None
     what = f"Request is missing Authentication Token: an operation in the URL of a {request.method} must be signed."
     return Refused(what, "Send it by POST, or sign it.", "MissingAuthenticationToken")

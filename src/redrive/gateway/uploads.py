@@ -27,6 +27,7 @@ from redrive.gateway.http.ports import Upload
 from redrive.store.bodies import Bodies, BodyWriter
 from redrive.store.connection import StoreFull
 from redrive.wire.message import HttpRequest, HttpResponse
+from redrive.wire.s3_form_reader import FormReader
 from redrive.wire.signatures.chunk_reader import ChunkReader
 
 T = TypeVar("T")
@@ -57,6 +58,19 @@ class Plan:
     size: int | None
     algorithms: Sequence[str] = ()
     chunks: ChunkReader | None = None
+
+    form: FormPlan | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FormPlan:
+    """How to receive the file of a form: `admit` judges the fields, before anything is written.
+
+    It returns the algorithms of the file's digests, and how many bytes the file may have, or raises ServiceError.
+    """
+
+    reader: FormReader
+    admit: Callable[[FormReader], tuple[Sequence[str], int]]
 
 
 Judge = Callable[[HttpRequest], "Plan | HttpResponse | None"]
@@ -141,17 +155,25 @@ class Intake:
         self._small = bytearray()
         self._writer: BodyWriter | None = None
         self._size = 0
+        self._size_max = OBJECT_BYTES_MAX
+
+    @property
+    def form_head(self) -> bytes:
+        """What a form has before its file; nothing, if the body is no form."""
+        return b"" if self._plan.form is None else self._plan.form.reader.head
 
     def take(self, pieces: Sequence[bytes]) -> None:
         """Take further pieces. Errors: ServiceError; StoreFull, and others of the store."""
         content = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         if self._plan.chunks is not None:
             content = b"".join(self._plan.chunks.feed(content))
+        if self._plan.form is not None:
+            content = self._of_form(self._plan.form, content)
         if not content:
             return
         self._size += len(content)
-        if self._size > OBJECT_BYTES_MAX:
-            raise too_large(self._size)
+        if self._size > self._size_max:
+            raise too_large(self._size, self._size_max)
         self._digests.update(content)
         if self._writer is not None:
             self._writer.write(content)
@@ -168,11 +190,22 @@ class Intake:
         if self._plan.chunks is not None:
             self._plan.chunks.finish()
             trailers = self._plan.chunks.trailers
+        if self._plan.form is not None:
+            self._plan.form.reader.finish()
         if self._writer is None:
             return Received(self._size, bytes(self._small), None, self._digests.values, trailers)
         self._writer.finish()
         stored = Segment(self._body_id, self._size)
         return Received(self._size, None, stored, self._digests.values, trailers)
+
+    def _of_form(self, form: FormPlan, content: bytes) -> bytes:
+        """The bytes of the form's file among these. The fields are judged when the last of them has come."""
+        had_file = form.reader.has_file
+        content = form.reader.feed(content)
+        if form.reader.has_file and not had_file:
+            algorithms, self._size_max = form.admit(form.reader)
+            self._digests = Digests(algorithms)
+        return content
 
     def abort(self) -> None:
         """Delete what was written."""
@@ -272,7 +305,7 @@ class ObjectUpload:
         asyncio.get_running_loop().run_in_executor(self._uploads.threads, work).add_done_callback(worked)
 
     def _receive(self, received: Received) -> None:
-        self._end(dataclasses.replace(self._head, received=received))
+        self._end(dataclasses.replace(self._head, body=self._intake.form_head, received=received))
         if self._is_lost:
             self.answered(_CLOSED)
 
@@ -308,11 +341,11 @@ class ObjectUpload:
         self._uploads.queued_bytes -= size
 
 
-def too_large(size: int) -> ServiceError:
-    """The refusal of a body that is larger than a single PUT may be."""
+def too_large(size: int, size_max: int = OBJECT_BYTES_MAX) -> ServiceError:
+    """The refusal of a body that is larger than a single PUT may be, or than its sender may bring."""
     return ServiceError(
         "EntityTooLarge", "Your proposed upload exceeds the maximum allowed size", http_status=400,
-        members={"ProposedSize": size, "MaxSizeAllowed": OBJECT_BYTES_MAX},
+        members={"ProposedSize": size, "MaxSizeAllowed": size_max},
     )  # fmt: skip
 
 

@@ -11,22 +11,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from email import message_from_string
-from email.message import Message
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from redrive.core.errors import ServiceError
+from redrive.delivery.bodies import Received
+from redrive.delivery.checksums import digests_of
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model.shapes import OperationModel
 from redrive.wire.protocols.s3_errors import XML_HEAD, XML_TYPE, malformed_xml
 from redrive.wire.protocols.xml_body import element
 from redrive.wire.protocols.xml_read import MalformedDocument, parse
+from redrive.wire.s3_body import algorithms_asked
+from redrive.wire.s3_form_reader import FILE, FormReader
 
-FIELDS_BYTES_MAX = 20 * 1024
-"""All fields before the file. Source: the first page above."""
-
-FILE, KEY, POLICY, TAGGING = "file", "key", "policy", "tagging"
+KEY, POLICY, TAGGING = "key", "policy", "tagging"
 _TYPE = re.compile(r"multipart/form-data\s*;.*?\bboundary=(?:\"([^\"]{1,200})\"|([^\s;]{1,200}))", re.IGNORECASE)
 _HEADERS = ("cache-control", "content-disposition", "content-encoding", "content-type", "expires")
 _OF_SIGNATURES = frozenset(
@@ -36,11 +35,15 @@ _OF_SIGNATURES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class PostForm:
-    """A form as it was sent. Names of `fields` are in lower case; `bucket` is the request's, and no field."""
+    """A form as it was sent. Names of `fields` are in lower case; `bucket` is the request's, and no field.
+
+    `size` is that of the file; None while the file is still coming.
+    """
 
     bucket: str
     fields: Mapping[str, str]
-    content: bytes
+    content: bytes = b""
+    size: int | None = None
 
     @property
     def key(self) -> str:
@@ -53,31 +56,44 @@ def is_form(request: HttpRequest) -> bool:
     return request.method == "POST" and not request.query
 
 
-def read_form(request: HttpRequest, bucket: str) -> PostForm:
-    """Read the form of a request. Errors: PreconditionFailed (no form), InvalidArgument, MalformedPOSTRequest."""
-    match = _TYPE.match(request.headers.get("content-type", ""))
+def is_form_type(headers: Mapping[str, str]) -> bool:
+    """Whether a request has the type of a form."""
+    return _TYPE.match(headers.get("content-type", "")) is not None
+
+
+def form_reader(headers: Mapping[str, str]) -> FormReader:
+    """The reader of a form with these headers. Errors: PreconditionFailed (the request is no form)."""
+    match = _TYPE.match(headers.get("content-type", ""))
     if match is None:
         raise ServiceError(
             "PreconditionFailed", "At least one of the pre-conditions you specified did not hold", http_status=412,
             members={"Condition": "Bucket POST must be of the enclosure-type multipart/form-data"},
         )  # fmt: skip
-    fields: dict[str, str] = {}
-    file_name, content = "", None
-    for name, given_name, value in _parts(request.body, (match[1] or match[2]).encode("latin-1")):
-        if name == FILE:
-            # What comes after the file is ignored.
-            file_name, content = given_name, value
-            break
-        fields[name] = value.decode("utf-8", "replace")
-    if sum(len(name) + len(value) for name, value in fields.items()) > FIELDS_BYTES_MAX:
-        message = "Your POST request fields preceding the upload file were too large."
-        raise ServiceError("MaxPostPreDataLengthExceeded", message, http_status=400)
-    if content is None:
+    return FormReader((match[1] or match[2]).encode("latin-1"))
+
+
+def read_form(request: HttpRequest, bucket: str) -> PostForm:
+    """Read the form of a request. The body has no more than the fields, if the file was received before.
+
+    Errors: PreconditionFailed (no form); InvalidArgument; MalformedPOSTRequest; MaxPostPreDataLengthExceeded.
+    """
+    reader = form_reader(request.headers)
+    content = reader.feed(request.body)
+    received = request.received
+    if received is not None:
+        return form_of(reader, bucket, size=received.size)
+    reader.finish()
+    return form_of(reader, bucket, content, size=len(content))
+
+
+def form_of(reader: FormReader, bucket: str, content: bytes = b"", *, size: int | None = None) -> PostForm:
+    """The form whose fields have been read. Errors: InvalidArgument."""
+    if not reader.has_file:
         raise _invalid("POST requires exactly one file upload per request.", FILE, "0")
-    if KEY not in fields:
+    if KEY not in reader.fields:
         raise missing_field(KEY)
-    fields[KEY] = fields[KEY].replace("${filename}", file_name)
-    return PostForm(bucket, fields, content)
+    key = reader.fields[KEY].replace("${filename}", reader.file_name)
+    return PostForm(bucket, reader.fields | {KEY: key}, content, size)
 
 
 def missing_field(name: str) -> ServiceError:
@@ -91,15 +107,26 @@ def missing_field(name: str) -> ServiceError:
 def as_put(form: PostForm, request: HttpRequest) -> HttpRequest:
     """The request that puts the same object. Errors: MalformedXML (the tags)."""
     headers = {name: value for name, value in request.headers.items() if name in ("host", "user-agent")}
-    for name, value in form.fields.items():
-        if name in _HEADERS or (name.startswith("x-amz-") and name not in _OF_SIGNATURES):
-            headers[name] = value.encode().decode("latin-1")
-    if "acl" in form.fields:
-        headers["x-amz-acl"] = form.fields["acl"]
+    headers |= object_headers(form.fields)
     if TAGGING in form.fields:
         headers["x-amz-tagging"] = _tags(form.fields[TAGGING])
     path = f"/{form.bucket}/{quote(form.key, safe='/')}"
-    return replace(request, method="PUT", path=path, headers=headers, body=form.content, received=None)
+    received, content = request.received, form.content
+    if received is None:
+        received = Received(len(content), content, digests=digests_of(content, algorithms_asked(headers)))
+    received = replace(received, is_by_form=True)
+    return replace(request, method="PUT", path=path, headers=headers, body=b"", received=received)
+
+
+def object_headers(fields: Mapping[str, str]) -> dict[str, str]:
+    """The headers of the object that a form's fields stand for."""
+    headers = {
+        name: value.encode().decode("latin-1") for name, value in fields.items()
+        if name in _HEADERS or (name.startswith("x-amz-") and name not in _OF_SIGNATURES)
+    }  # fmt: skip
+    if "acl" in fields:
+        headers["x-amz-acl"] = fields["acl"]
+    return headers
 
 
 class FormCodec:
@@ -139,23 +166,6 @@ class FormCodec:
         """See ErrorWriter."""
         answer: HttpResponse = self._codec.encode_error(error, request_id)
         return answer
-
-
-def _parts(body: bytes, boundary: bytes) -> list[tuple[str, str, bytes]]:
-    """The parts of a form: name in lower case, name of the file, content. Errors: MalformedPOSTRequest."""
-    found: list[tuple[str, str, bytes]] = []
-    pieces = (b"\r\n" + body).split(b"\r\n--" + boundary)
-    for piece in pieces[1:]:
-        if piece.startswith(b"--"):
-            return found
-        head, blank, content = piece.lstrip(b" \t").removeprefix(b"\r\n").partition(b"\r\n\r\n")
-        message: Message = message_from_string(head.decode("utf-8", "replace"))
-        name = message.get_param("name", header="content-disposition")
-        if not blank or not isinstance(name, str):
-            break
-        found.append((name.lower(), message.get_filename() or "", content))
-    message_text = "The body of your POST request is not well-formed multipart/form-data."
-    raise ServiceError("MalformedPOSTRequest", message_text, http_status=400)
 
 
 def _tags(document: str) -> str:

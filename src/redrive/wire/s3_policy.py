@@ -13,7 +13,8 @@ from typing import Any
 
 from redrive.core.clock import Instant, parse_instant
 from redrive.core.errors import ServiceError
-from redrive.wire.s3_form import FILE, POLICY, PostForm
+from redrive.wire.s3_form import POLICY, PostForm
+from redrive.wire.s3_form_reader import FILE
 
 _FREE = frozenset({FILE, POLICY, "awsaccesskeyid", "signature", "x-amz-signature"})
 _IGNORED = "x-ignore-"
@@ -22,6 +23,7 @@ _IGNORED = "x-ignore-"
 def check_policy(form: PostForm, now: Sequence[Instant]) -> None:
     """Refuse a form that its policy does not allow, or allows no more by any of the clocks.
 
+    While the file is still coming, any number of bytes is allowed.
     Errors: InvalidPolicyDocument; AccessDenied; EntityTooLarge; EntityTooSmall.
     """
     document = _read(form.fields[POLICY])
@@ -35,7 +37,7 @@ def check_policy(form: PostForm, now: Sequence[Instant]) -> None:
     for condition in conditions:
         for operator, first, second in _operations(condition):
             if operator == "content-length-range":
-                _check_size(len(form.content), first, second)
+                _check_size(form.size, first, second)
             else:
                 name = str(first).removeprefix("$")
                 named.add(name.lower())
@@ -83,11 +85,13 @@ def _check_field(form: PostForm, operator: str, name: str, wanted: str) -> None:
     raise _denied(f'Policy Condition failed: ["{operator}", "${name}", "{wanted}"]')
 
 
-def _check_size(size: int, least: object, most: object) -> None:
+def _check_size(size: int | None, least: object, most: object) -> None:
     try:
         low, high = int(str(least)), int(str(most))
     except ValueError:
         raise _unreadable("Invalid content-length-range") from None
+    if size is None:
+        return
     if size > high:
         raise ServiceError(
             "EntityTooLarge", "Your proposed upload exceeds the maximum allowed size", http_status=400,

@@ -61,12 +61,19 @@ def is_s3_of_aws(name: str) -> bool:
 
 def is_marked(request: HttpRequest) -> bool:
     """Whether an unsigned or badly signed request is S3's all the same: by its host, or by its signature's form."""
-    if s3_host(request.headers.get("host", "")).is_sure:
+    host = s3_host(request.headers.get("host", ""))
+    if host.is_sure or (host.bucket and _brings_a_file(request)):
         return True
     header, query = request.headers.get("authorization", ""), request.query
     if header.startswith("AWS ") or any(scope in header or scope in query for scope in _SCOPES):
         return True
     return is_signed_v2(query)
+
+
+def _brings_a_file(request: HttpRequest) -> bool:
+    """Whether a request may be a form for a bucket, signed by its fields: no other service takes such forms."""
+    type_ = request.headers.get("content-type", "")
+    return request.method == "POST" and request.path == "/" and type_[:19].lower() == "multipart/form-data"
 
 
 def is_signed_v2(query: str) -> bool:

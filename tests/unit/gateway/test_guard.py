@@ -112,6 +112,7 @@ def test_what_a_page_can_make_a_browser_send_is_refused(request_: HttpRequest) -
         # fetch of Node.js says its mode, and nothing of a page.
         asked("POST", "/", sec_fetch_mode="cors", user_agent="node", content_type="application/json"),
         asked("GET", f"/?{PRESIGNED}"),
+        asked("PUT", "/b/k?AWSAccessKeyId=a&Signature=0&Expires=1", **FORM),  # What urllib sends to a presigned URL.
         asked("GET", "/?Action=ListQueues", **SIGNED),
         asked("GET", f"/?{LINK}", user_agent="Mozilla/5.0"),
         asked("GET", f"/?Action=Unsubscribe&SubscriptionArn={SUBSCRIPTION}", user_agent="Mozilla/5.0"),

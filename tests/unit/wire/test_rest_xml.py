@@ -108,6 +108,15 @@ def test_type_of_a_grantee_is_an_attribute_with_any_prefix(router: Router) -> No
     assert refused(router, "PUT", "/b?acl", b"<a/>").code == "MalformedACLError"
 
 
+def test_checksums_in_a_url_declare_nothing(router: Router) -> None:
+    """The SDK for JavaScript presigns a PUT with the checksum of an empty body."""
+    query = "x-amz-checksum-crc32=AAAAAA%3D%3D&x-amz-sdk-checksum-algorithm=CRC32&x-amz-meta-a=1"
+
+    params = decoded(router, "PUT", f"/b/k?{query}", b"hello")
+
+    assert params.keys() == {"Bucket", "Key", "Body", "Metadata"}
+
+
 DELETE = b"<Delete><Object><Key>a</Key></Object></Delete>"
 
 

@@ -37,6 +37,7 @@ class Cause:
 
 
 PUT = Cause("Put", "PutObject")
+POST = Cause("Post", "POST Object")
 COPY = Cause("Copy", "CopyObject")
 COMPLETED = Cause("CompleteMultipartUpload", "CompleteMultipartUpload")
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
+from redrive.core.documents import PlacedList
 from redrive.core.errors import Bug, ServiceError
 from redrive.delivery.bodies import Content, Received
 from redrive.wire.message import HttpRequest, HttpResponse
@@ -31,6 +32,7 @@ _BYTES = (_TYPE, "binary/octet-stream")
 _JSON = (_TYPE, "application/json")
 _IN_URL = "x-amz-"
 _CHECKSUM = "x-amz-checksum-crc32"
+_CHECKSUMS = ("x-amz-checksum-", "x-amz-sdk-checksum-")
 _OF_SIGNATURES = frozenset(
     {
         "x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-expires", "x-amz-signature", "x-amz-signedheaders",
@@ -180,10 +182,22 @@ class RestXmlCodec(S3Errors):
 
         def write(out: list[str], members: Mapping[str, Any]) -> None:
             out.append(head)
-            inner(out, members)
+            placed = [name for name, value in members.items() if type(value) is PlacedList]
+            if placed:
+                _write_placed(inner, out, members, placed)
+            else:
+                inner(out, members)
             out.append(end)
 
         return write
+
+
+def _write_placed(inner: Write, out: list[str], members: Mapping[str, Any], placed: list[str]) -> None:
+    """Write a document some of whose lists stand among each other: their elements by their places, then the rest."""
+    elements = [(at, name, one) for name in placed for at, one in zip(members[name].places, members[name], strict=True)]
+    for _, name, one in sorted(elements, key=lambda element: element[0]):
+        inner(out, {name: [one]})
+    inner(out, {name: value for name, value in members.items() if name not in placed})
 
 
 def _document_reader(
@@ -260,12 +274,14 @@ def _text_body(request: HttpRequest, headers: Mapping[str, str]) -> str | None:
 def _with_url(request: HttpRequest) -> dict[str, str]:
     """The headers of a request, with those that its presigned URL has as parameters; headers take precedence.
 
-    Source: https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html
+    Checksums in a URL declare nothing: the SDK for JavaScript writes that of an empty body into each URL for a PUT.
+    Source: https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html and, for checksums,
+    https://github.com/aws/aws-sdk-go-v2/issues/2610
     """
     headers = dict(request.headers)
     for name, value in parse_qsl(request.query, keep_blank_values=True):
         key = name.lower()
-        if key.startswith(_IN_URL) and key not in _OF_SIGNATURES:
+        if key.startswith(_IN_URL) and key not in _OF_SIGNATURES and not key.startswith(_CHECKSUMS):
             headers.setdefault(key, value)
     return headers
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 from botocore import UNSIGNED
@@ -181,3 +182,24 @@ def test_unsigned_request_is_nobodys(desk: Desk, s3: Any) -> None:
 
     assert failed(caught) == ("AccessDenied", 403)
     assert client.get_object(Bucket="docs", Key="a")["Body"].read() == b"x"
+
+
+def test_versions_and_markers_are_written_in_one_order(s3: Any) -> None:
+    """In the order of their keys, the newest of a key first, whichever of the two kinds they are."""
+    s3.put_bucket_versioning(Bucket="docs", VersioningConfiguration={"Status": "Enabled"})
+    for key in ("b", "a"):
+        s3.put_object(Bucket="docs", Key=key, Body=b"1")
+        s3.delete_object(Bucket="docs", Key=key)
+        s3.put_object(Bucket="docs", Key=key, Body=b"2")
+    s3.delete_object(Bucket="docs", Key="b")
+    sent: list[bytes] = []
+    s3.meta.events.register("before-parse.s3.*", lambda response_dict, **_: sent.append(response_dict["body"]))
+
+    answer = s3.list_object_versions(Bucket="docs")
+
+    found = [(one.findtext("{*}Key"), one.tag.partition("}")[2]) for one in ET.fromstring(sent[0]) if len(one)]
+    version, marker = "Version", "DeleteMarker"
+    assert found == [
+        ("a", version), ("a", marker), ("a", version), ("b", marker), ("b", version), ("b", marker), ("b", version),
+    ]  # fmt: skip
+    assert (len(answer["Versions"]), len(answer["DeleteMarkers"]), answer["IsTruncated"]) == (4, 3, False)

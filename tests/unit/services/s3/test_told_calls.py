@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from redrive.delivery.bodies import Received
+from redrive.delivery.checksums import digests_of
 from tests.unit.services.s3.notified import Uploads, on
 
 
@@ -39,6 +41,14 @@ def told(uploads: Uploads) -> list[tuple[str, str, str]]:
 def _sequencer(event: Any) -> str | None:
     found = event["detail"]["object"].get("sequencer")
     return None if found is None else str(found)
+
+
+def test_form_is_told_as_post(uploads: Uploads) -> None:
+    uploads.call(
+        "PutObject", Bucket="uploads", Key="a", Body=Received(1, b"1", digests=digests_of(b"1"), is_by_form=True)
+    )
+
+    assert told(uploads) == [("ObjectCreated:Post", "Object Created", "POST Object")]
 
 
 def test_put_copy_and_delete_are_told_by_their_names(uploads: Uploads) -> None:

@@ -31,7 +31,7 @@ from redrive.services.s3.model.record import COMPOSITE, STANDARD, Checksum, Reco
 from redrive.services.s3.model.tags import tags_of_header
 from redrive.services.s3.protection import READ_MEMBERS, expiration_of, on_body, on_read, on_write
 from redrive.services.s3.reading import read_version, shown_version_id
-from redrive.services.s3.writing import PUT, begin_write, checksum_members, write_object
+from redrive.services.s3.writing import POST, PUT, begin_write, checksum_members, write_object
 from redrive.store.api import Transaction
 from redrive.store.tables.objects import ObjectVersion
 
@@ -71,7 +71,8 @@ def put_object(
     received = bodies.received(body)
     record = _new_record(tx, caller, found, key, params, received)
     begun = begin_write(tx, found, key, params)
-    answer = write_object(tx, caller, found, key, begun, record, bodies.taken(tx, received), cause=PUT)
+    cause = POST if received.is_by_form else PUT
+    answer = write_object(tx, caller, found, key, begun, record, bodies.taken(tx, received), cause=cause)
     return {"ETag": f'"{record.etag}"', **checksum_members(record), **answer}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
-from redrive.core.documents import Document
+from redrive.core.documents import Document, PlacedList
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
@@ -99,11 +99,11 @@ def list_object_versions(
     answer: Document = {
         "Name": bucket, "Prefix": encode(prefix or ""), "MaxKeys": size, "IsTruncated": page.is_truncated,
         "KeyMarker": encode(key_marker or ""), "VersionIdMarker": version_id_marker or "",
-        "Versions": [], "DeleteMarkers": [],
+        "Versions": PlacedList(), "DeleteMarkers": PlacedList(),
     }  # fmt: skip
-    for row in page.rows:
+    for at, row in enumerate(page.rows):
         entry = {"Key": encode(key_text(row.key)), "VersionId": version_id_of(tx, row), "IsLatest": row.is_current}
-        answer["DeleteMarkers" if row.is_marker else "Versions"].append({**entry, **_shown(row)})
+        answer["DeleteMarkers" if row.is_marker else "Versions"].place({**entry, **_shown(row)}, at)
     if page.prefixes:
         answer["CommonPrefixes"] = [{"Prefix": encode(key_text(one))} for one in page.prefixes]
     if delimiter:
