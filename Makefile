@@ -34,7 +34,9 @@ ON_POSTGRESQL := tests/unit/services/sqs/test_fifo_receive.py tests/unit/service
 	tests/unit/services/sqs/test_move_tasks.py tests/unit/services/sqs/test_redrive.py \
 	tests/unit/services/dynamodb/test_transactions.py tests/unit/services/dynamodb/test_time_to_live.py \
 	tests/unit/services/scheduler/test_firing.py tests/unit/services/lambda_/test_batch.py \
-	tests/unit/services/lambda_/test_fifo.py tests/unit/services/lambda_/test_real_streams.py tests/unit/delivery
+	tests/unit/services/lambda_/test_fifo.py tests/unit/services/lambda_/test_real_streams.py \
+	tests/unit/services/s3/test_uploads.py tests/unit/services/s3/test_versions.py tests/unit/services/s3/test_lists.py \
+	tests/unit/delivery
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "redrive needs Python 3.11 or newer; name one: make setup PYTHON=python3.11")'

@@ -12,7 +12,21 @@ from tempfile import TemporaryDirectory
 from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 
-from benchmarks import dynamodb, events, handler, kinesis, lag, patterns, prove, schedules, sns, startup, stores, travel
+from benchmarks import (
+    dynamodb,
+    events,
+    handler,
+    kinesis,
+    lag,
+    patterns,
+    prove,
+    s3,
+    schedules,
+    sns,
+    startup,
+    stores,
+    travel,
+)
 from benchmarks.dialects import Dialect, JsonDialect
 from benchmarks.peers import DYNALITE, PEERS, running
 from benchmarks.processes import ENVIRONMENT, NotStarted, ServerProcess, free_port, redrive_command, serving
@@ -21,7 +35,7 @@ from benchmarks.sqs import Measured
 
 SUITES = (
     "startup", "time", "schedules", "lag", "handler", "patterns", "prove", "sqs", "events", "dynamodb", "kinesis",
-    "sns", "stores",
+    "sns", "s3", "stores",
 )  # fmt: skip
 WIDTH_OF_PAPER = 150
 
@@ -69,6 +83,8 @@ def main() -> None:
         topics = _sns(console, arguments)
         show_ratios(console, topics)
         results |= {f"sns, {name}": rows for name, rows in topics.items()}
+    if "s3" in wanted:
+        results |= _s3(console, arguments)
     if "stores" in wanted:
         for name, opened in (("in a file", stores.in_file), ("in PostgreSQL", stores.in_postgresql)):
             with opened() as (server, database):
@@ -153,6 +169,36 @@ def _sns(console: Console, arguments: argparse.Namespace) -> dict[str, list[Row]
                 measure(f"{peer.name} {version}", server, http=False)
         except (NotStarted, OSError, ValueError, BotoCoreError, ClientError) as error:
             console.print(f"{peer.name} is left out: {error}")
+    return results
+
+
+def _s3(console: Console, arguments: argparse.Namespace) -> dict[str, list[Row | Figure]]:
+    """Rows and figures of S3 by server, and the rows side by side. Only a durable server has the many keys."""
+    results: dict[str, list[Row | Figure]] = {}
+    compared: dict[str, list[Row]] = {}
+
+    def measure(name: str, server: ServerProcess, *, many: bool = False, folder: Path | None = None) -> None:
+        measured = s3.Measured(server, runs=arguments.runs)
+        compared[name] = list(measured.rows(arguments.seconds, keys=s3.KEYS_MANY if many else s3.KEYS))
+        show_rows(console, f"S3: {name}, {server.rss_mb():,.0f} MB afterwards", compared[name])
+        figures = [*measured.figures(), *(measured.large(folder) if folder is not None else ())]
+        show_figures(console, f"S3: {name}", figures)
+        results[f"s3, {name}"] = [*compared[name], *figures]
+
+    with TemporaryDirectory() as place:
+        with _redrive("--limits", "relaxed", durable=True) as server:
+            measure("redrive, durable", server, many=arguments.backlog, folder=Path(place))
+        with _redrive("--limits", "relaxed", durable=False) as server:
+            measure("redrive, in memory", server)
+        with stores.in_postgresql() as (server, _):
+            measure("redrive, in PostgreSQL", server, folder=Path(place))
+    for peer in (peer for peer in PEERS if arguments.peers and peer.name in s3.PEERS_WITH_BUCKETS):
+        try:
+            with running(peer) as (server, _, version):
+                measure(f"{peer.name} {version}", server)
+        except (NotStarted, OSError, ValueError, BotoCoreError, ClientError) as error:
+            console.print(f"{peer.name} is left out: {error}")
+    show_ratios(console, compared)
     return results
 
 

@@ -18,6 +18,8 @@ import uvloop
 
 from benchmarks.processes import CLIENT_CORE, ServerProcess
 
+OK, REDIRECTED = 200, 300
+
 
 class Script(Protocol):
     """What a load sends. One connection after another asks it for the next request."""
@@ -64,6 +66,7 @@ class _Connection(asyncio.Protocol):
         self._transport: asyncio.Transport
         self._parser: httptools.HttpResponseParser
         self._is_open = False
+        self._has_head = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
@@ -73,6 +76,11 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._parser.feed_data(data)
+        if self._has_head:
+            # The parser does not know that an answer to HEAD has no body: it would wait for one.
+            self._has_head = False
+            parser, self._parser = self._parser, httptools.HttpResponseParser(self)
+            self._answered(parser)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_open = False
@@ -82,15 +90,22 @@ class _Connection(asyncio.Protocol):
     def on_body(self, body: bytes) -> None:
         self._body.append(body)
 
+    def on_headers_complete(self) -> None:
+        self._has_head = self._request is not None and self._request.startswith(b"HEAD ")
+
     def on_message_complete(self) -> None:
+        if not self._has_head:
+            self._answered(self._parser)
+
+    def _answered(self, parser: httptools.HttpResponseParser) -> None:
         load = self._load
         load.latencies.append(time.perf_counter() - self._sent_at)
         load.requests += 1
-        load.errors += self._parser.get_status_code() != 200
+        load.errors += not OK <= parser.get_status_code() < REDIRECTED
         body = b"".join(self._body)
         self._body.clear()
         self._request = self._script.next(body)
-        if self._request is None or self._parser.should_keep_alive():
+        if self._request is None or parser.should_keep_alive():
             self._send()
         else:
             self._transport.close()

@@ -85,7 +85,7 @@ PEERS = (
         command=lambda folder, _: [str(folder / "bin/ministack")], env=lambda _, port: {"GATEWAY_PORT": str(port)},
     ),
     Peer(
-        "moto", PyPI("moto[server,sqs,sns,events]", "moto"),
+        "moto", PyPI("moto[server,s3,sqs,sns,events]", "moto"),
         command=lambda folder, port: [str(folder / "bin/moto_server"), "-H", "127.0.0.1", "-p", str(port)],
     ),
     Peer(

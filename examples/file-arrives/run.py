@@ -218,7 +218,7 @@ def print_table(report: dict[str, Any]) -> None:
         for one in report["files"][key]:
             print(f"  {'+' + format(one['at_s'], 'g') + ' s':>10}  {one['way']:<6}  {one['did']}")
         now = report["now"].get(key)
-        print(f"  {'in the end':>10}  " + (f"{now['content']!r}, {now['imports']} changes done" if now else "nothing"))
+        print(f"  {'in the end':>10}  " + (f"{now['content']!r}, changes done: {now['imports']}" if now else "nothing"))
     print("\nMail to people:")
     for subject in report["mail"]:
         print(f"  {subject}")

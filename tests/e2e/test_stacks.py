@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import shutil
 import urllib.error
 import urllib.request
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -130,3 +134,37 @@ def test_synthesized_app_is_deployed_with_its_files_in_order(server: ServerProce
     name = next(stack["Outputs"][0]["OutputValue"] for stack in stacks if stack["StackName"] == "second")
     answer = server.client("lambda").invoke(FunctionName=name)["Payload"].read()
     assert json.loads(answer) == {"from": "asset"}
+
+
+def test_code_and_layer_that_lie_in_s3_as_files_run(start: Callable[..., ServerProcess], tmp_path: Path) -> None:
+    """Bodies above 64 KiB are files beside the store. CloudFormation gives them to Lambda, which keeps its own copy."""
+    store = tmp_path / "store"
+    server = start("--data", str(store))
+    s3 = server.client("s3")
+    s3.create_bucket(Bucket="code")
+    noise = os.urandom(200_000)
+    code = "import big, pathlib\ndef handler(e, c):\n    return [big.SIZE, pathlib.Path('noise').stat().st_size]\n"
+    s3.put_object(Bucket="code", Key="f.zip", Body=zipped({"index.py": code.encode(), "noise": noise}))
+    s3.put_object(Bucket="code", Key="l.zip", Body=zipped({"python/big.py": b"SIZE = 7", "python/noise": noise}))
+    layer = {"Type": "AWS::Lambda::LayerVersion",
+             "Properties": {"Content": {"S3Bucket": "code", "S3Key": "l.zip"}}}  # fmt: skip
+    resources = function({"S3Bucket": "code", "S3Key": "f.zip"}, FunctionName="big", Layers=[{"Ref": "L"}])
+    path = tmp_path / "template.json"
+    path.write_text(json.dumps({"Resources": {**resources, "L": layer}}))
+
+    assert deployed(server, path, "--stack", "big")["status"] == "CREATE_COMPLETE"
+
+    sizes = [file.stat().st_size for file in store.rglob("*") if file.is_file() and "bodies" in str(file)]
+    assert len([size for size in sizes if size > len(noise)]) == 2
+    for key in ("f.zip", "l.zip"):
+        s3.delete_object(Bucket="code", Key=key)
+    answer = server.client("lambda").invoke(FunctionName="big")
+    assert json.loads(answer["Payload"].read()) == [7, len(noise)]
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as target:
+        for name, body in files.items():
+            target.writestr(name, body)
+    return content.getvalue()

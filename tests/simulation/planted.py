@@ -58,6 +58,7 @@ from redrive.store.sqlite import Batch, SqliteStore
 from redrive.store.tables.dedup import DedupTable
 from redrive.store.tables.deliveries import Delivery, DeliveryTable
 from redrive.store.tables.messages import MessageTable, ReceivedMessage
+from tests.simulation.planted_batches import holding_a_batch_that_has_failed, holding_a_throttled_batch_twice
 
 Plant = Callable[[], AbstractContextManager[object]]
 
@@ -464,6 +465,8 @@ PLANTS: Mapping[Plant, str] = {
     forgetting_what_was_sent: GroupsInOrder.rule,
     one_retry_too_many: Retries.rule,
     deleting_what_a_batch_reports_as_failed: Conservation.rule,
+    holding_a_throttled_batch_twice: Receives.rule,
+    holding_a_batch_that_has_failed: Receives.rule,
     writing_without_asking_the_condition: EffectsOnce.rule,
     dead_letters_without_a_reason: DeadLetters.rule,
     calling_a_target_with_what_makes_it_fail: NO_DEFECTS,

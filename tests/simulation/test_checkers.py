@@ -144,13 +144,25 @@ def test_receive_count_rises_with_every_receive() -> None:
 
 
 def test_held_batch_is_run_again_by_the_same_receive() -> None:
-    """Once its run has ended without an outcome; not while it runs, and not twice."""
+    """Once its run was throttled; not while it runs, and not twice."""
     first, again = took(1, payload=batch(1)), took(2, payload=batch(1), at=9)
-    held = Settled("node-1", first.attempts[0], ())
+    held = Settled("node-1", first.attempts[0], (), is_throttled=True)
 
     assert passes(Receives(), first, held, again)
+    assert passes(Receives(), first, held, again, held, again)
     assert not passes(Receives(), first, again)
     assert not passes(Receives(), first, held, again, again)
+
+
+def test_late_settlement_holds_no_batch() -> None:
+    """It has no outcome, as that of a held batch, but the batch has had its outcome before, or its function ran."""
+    first, again = took(1, payload=batch(1)), took(2, payload=batch(1), at=10_000)
+    outcome = Settled("node-1", first.attempts[0], settled(1).records)
+    late = Settled("node-1", first.attempts[0], (), is_throttled=True)
+    ran = Settled("node-1", first.attempts[0], ())
+
+    assert not passes(Receives(), first, outcome, late, again)
+    assert not passes(Receives(), first, ran, again)
 
 
 def test_effect_is_recorded_once_for_each_key() -> None:

@@ -19,6 +19,7 @@ BROAD_EXCEPTS: dict[str, tuple[int, str]] = {
     "delivery/deliver.py": (3, "a defect in one delivery is put off, and the others go on"),
     "engine/driver.py": (3, "the supervisor of the loop in real time"),
     "engine/engine.py": (2, "the supervisor of a round: which worker failed, and whether the others can go on"),
+    "engine/provisioning.py": (1, "the supervisor of the thread that keeps environments ready"),
     "engine/virtual.py": (1, "instants that share a transaction are done again one by one"),
     "gateway/app.py": (6, "every request is answered, and the log knows of the defect"),
     "gateway/chain.py": (1, "a result that cannot be written is answered as a defect"),

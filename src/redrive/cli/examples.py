@@ -20,8 +20,8 @@ EXAMPLES = {
         "Their README says what to install: {path}/README.md",
     ),
     "events-dead-letters": (
-        "A file arrives, its function fails, the dead letter is sent again; and patterns that do not match.",
-        "Run it, with a server: python {path}/run.py",
+        "Files arrive, CloudTrail tells, a function fails, its dead letters are sent again, in virtual time.",
+        "Run it: python {path}/run.py",
     ),
     "file-arrives": (
         "Files arrive in S3, twice and out of order, and some fail: what became of each, in virtual time.",

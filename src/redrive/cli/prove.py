@@ -49,6 +49,7 @@ EVENT_CHARS_MAX = 600
 @click.option("--config-env", help="The environment in samconfig.toml whose parameters hold.  [default: default]")
 @click.option("--effect", "effects", multiple=True, metavar="PATTERN", help="Calls that are effects; repeatable.")
 @click.option("--ignore", "ignored", multiple=True, metavar="PATTERN", help="Calls that are none; repeatable.")
+@click.option("--given", type=click.Path(path_type=Path), help="Answers to requests over HTTP, in JSON or YAML.")
 @click.option("--ledger", "ledgers", multiple=True, metavar="TABLE", help="The handler's memory; repeatable.")
 @click.option("--invariant", "invariants", multiple=True, metavar="MODULE:FUNCTION", help="What holds in the end.")
 @click.option("--stable-results", is_flag=True, help="Have repeated deliveries return what the first one returned.")
@@ -60,21 +61,24 @@ def command(
     handler: str | None, event: Path | None, faults: int, trigger: str | None, event_type: str | None,
     rule: str | None, save_event: Path | None, template: Path | None,
     parameters: tuple[str, ...], config_env: str | None, effects: tuple[str, ...], ignored: tuple[str, ...],
-    ledgers: tuple[str, ...], invariants: tuple[str, ...], stable_results: bool, seconds: float | None,
-    seed: int, export: Path | None, output: str,
+    given: Path | None, ledgers: tuple[str, ...], invariants: tuple[str, ...], stable_results: bool,
+    seconds: float | None, seed: int, export: Path | None, output: str,
 ) -> None:  # fmt: skip
     """Search for a history in which a handler of messages or events loses work, repeats it, or leaves it stuck.
 
-    The handler runs in this process; its boto3 calls are answered here, and nothing leaves it. In a history, runs
+    The handler runs in this process; its boto3 calls and its requests over HTTP are answered here, and nothing leaves
+    it. In a history, runs
     crash, calls fail or lose their answers, messages come twice, at once or days later, and dead letters are redriven.
     A queue feeds the handler; with --trigger eventbridge, or where the template has a rule for it, events invoke it;
     with --trigger s3, notifications of S3 do.
     Without MODULE:HANDLER the code in the template is proved. Exit code 1 if there is such a history; 3 if the search
     was stopped by --seconds before it had played all of them.
 
-    PATTERN is SERVICE:OPERATION:NAME with wildcards, as in 'dynamodb:PutItem:reports*'. What is not to be looked at can
+    PATTERN is SERVICE:OPERATION:NAME with wildcards, as in 'dynamodb:PutItem:reports*' or
+    'http:POST:api.example.com/charges*'. What is not to be looked at can
     also be an attribute of an item or a parameter of a call: --ignore 'dynamodb:UpdateItem:reports#attempts'.
     """
+    from redrive.prove.calls.given import NOTHING_GIVEN, read_given
     from redrive.prove.proving import prove
     from redrive.prove.search.options import Options
     from redrive.prove.stage.trigger import read_event
@@ -92,6 +96,7 @@ def command(
         bodies=None if event is None else read_event(event),
         parameters=_configured(template, config_env) | _pairs(parameters), effects=effects, ignored=ignored,
         ledgers=ledgers, invariants=tuple(map(_invariant, invariants)), stable_results=stable_results,
+        given=NOTHING_GIVEN if given is None else read_given(given),
     )  # fmt: skip
     subject = _subject(handler)
     console = Console(stderr=True)

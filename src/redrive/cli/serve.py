@@ -74,12 +74,16 @@ GARBAGE_THRESHOLD = 50_000
 @click.option(
     "--cloudtrail", is_flag=True, help="Make API calls events of the default buses, by a trail named redrive."
 )
+@click.option(
+    "--install-packages/--no-install-packages", "installs_packages", default=True, show_default=True,
+    help="Whether npm fetches the @aws-sdk packages that functions in Node.js name, when they start first.",
+)  # fmt: skip
 @click.option("-v", "--verbose", is_flag=True, help="Log every change of state.")
 def command(
     host: str, port: int, allowed_hosts: tuple[str, ...], allowed_origins: tuple[str, ...],
     called_hosts: tuple[str, ...], data: Path | None, store: str | None, clock: str, start: str | None, seed: int,
     account: str, slots: int, limits: str, rates: str, strict_templates: bool, on_unknown: str, execution_id: str,
-    require_signatures: bool | None, keys: tuple[str, ...], cloudtrail: bool, verbose: bool,
+    require_signatures: bool | None, keys: tuple[str, ...], cloudtrail: bool, installs_packages: bool, verbose: bool,
 ) -> None:  # fmt: skip
     """Serve AWS's APIs from this machine.
 
@@ -99,7 +103,7 @@ def command(
         ),
         require_signatures=require_signatures,
         keys=read_keys([*keys, *os.environ.get(VARIABLE, "").split()], account=account),
-        has_trail=cloudtrail,
+        has_trail=cloudtrail, installs_packages=installs_packages,
     )  # fmt: skip
     server = Server(options, LineLog(SystemClock(), verbose=verbose))
     _collect_garbage_seldom()

@@ -31,6 +31,9 @@ def canonical_user(account: str) -> str:
     return hashlib.sha256(f"canonical user {account}".encode()).hexdigest()
 
 
+LOCAL_IP = "127.0.0.1"
+"""The address of callers who come by no connection, and of most who do."""
+
 ANONYMOUS = "anonymous"
 """The account of a caller who has not signed, where AWS serves such callers: objects and functions that all may use."""
 
@@ -45,7 +48,7 @@ class Caller:
     which may do everything in the account.
     With `invoked_by` (`cloudformation.amazonaws.com`), that AWS service makes the call for the caller.
     `host` is the host name in the caller's request, for answers that contain URLs. `trace_header` is X-Ray's; empty if
-    there is none.
+    there is none. `source_ip` is the address from which the request came.
     """
 
     scope: Scope
@@ -58,6 +61,7 @@ class Caller:
     service: str = ""
     source_arn: str = ""
     invoked_by: str = ""
+    source_ip: str = LOCAL_IP
 
     @property
     def is_account(self) -> bool:

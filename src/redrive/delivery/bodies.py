@@ -29,8 +29,9 @@ class Received:
     """The body of a request. Its bytes are `content`, or `stored` if they are many.
 
     A stored body is on the disk already, and nobody's: an operation adopts it by `tx.bodies.adopt`, or it is deleted.
-    `digests` has the raw digests by the names of the algorithms (`MD5`, `CRC32`, `CRC32C`, `CRC64NVME`; others, such as
-    `SHA256`, if the request named them). `trailers` came after a body in chunks, their names in lower case.
+    `digests` has the raw digests of a body that came piece by piece, by the names of the algorithms (`MD5`, `CRC32`,
+    `CRC32C`, `CRC64NVME`; others, such as `SHA256`, if the request named them). `trailers` came after a body in chunks,
+    their names in lower case.
     `is_by_form`: the body is the file of a form, not that of a PUT.
     """
 

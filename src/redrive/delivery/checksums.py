@@ -5,8 +5,9 @@ Source: https://docs.aws.amazon.com/AmazonS3/latest/userguide/checking-object-in
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 ALWAYS = ("MD5", "CRC32", "CRC32C", "CRC64NVME")
@@ -26,15 +27,22 @@ class Digest(Protocol):
     def digest(self) -> bytes: ...
 
 
+@functools.cache
+def _crc(algorithm: str) -> Callable[[bytes, int], int]:
+    """The function that goes on with a cyclic redundancy check."""
+    from awscrt import checksums  # noqa: PLC0415 - 40 ms, which only those pay who have bodies.
+
+    functions: Mapping[str, Callable[[bytes, int], int]] = {
+        "CRC32": checksums.crc32, "CRC32C": checksums.crc32c, "CRC64NVME": checksums.crc64nvme,
+    }  # fmt: skip
+    return functions[algorithm]
+
+
 class _Crc:
     """A cyclic redundancy check; its digest is big-endian, as AWS writes it."""
 
     def __init__(self, algorithm: str) -> None:
-        from awscrt import checksums  # noqa: PLC0415 - 40 ms, which only those pay who have bodies.
-
-        self._update = {
-            "CRC32": checksums.crc32, "CRC32C": checksums.crc32c, "CRC64NVME": checksums.crc64nvme,
-        }[algorithm]  # fmt: skip
+        self._update = _crc(algorithm)
         self._size = _CRC_BYTES[algorithm]
         self._value = 0
 
@@ -70,10 +78,19 @@ class Digests:
 
 
 def digests_of(content: bytes, others: Iterable[str] = ()) -> Mapping[str, bytes]:
-    """The digests of a whole body."""
+    """The digests of a whole body, as of one that came piece by piece."""
     digests = Digests(others)
     digests.update(content)
     return digests.values
+
+
+def whole_digest(algorithm: str, content: bytes) -> bytes:
+    """The digest of a whole body. Errors: KeyError (no such algorithm)."""
+    if algorithm == "MD5":
+        return hashlib.md5(content, usedforsecurity=False).digest()
+    digest = digest_of(algorithm)
+    digest.update(content)
+    return digest.digest()
 
 
 def combined(algorithm: str, digests: Iterable[tuple[bytes, int]]) -> bytes:

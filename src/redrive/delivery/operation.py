@@ -8,8 +8,8 @@ shape. Required members have no default. The answer has AWS's own keys. The regi
 botocore's model, so no parameter can be forgotten or invented.
 
 Most answers are Documents. Some calls cannot be answered inside one transaction. For them there are `Wait` (try again
-when something happens), `Outside` (run this between two transactions), `Beforehand` (compute this, then call again)
-and `ByNode` (let the server run this). Answers
+when something happens), `Outside` (run this between two transactions), `Beforehand` (compute this, then call again),
+`Digesting` (digest these bodies, then call again) and `ByNode` (let the server run this). Answers
 that are streams of events are `EventStream` (further steps give further events) and `StreamedOutside` (run this, and
 pass on what the run gives).
 """
@@ -23,6 +23,7 @@ from typing import TypeVar
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
+from redrive.delivery.bodies import Segment
 from redrive.delivery.node import Node
 from redrive.delivery.outside.invocation import Invocation, InvocationResult
 from redrive.store.api import Transaction
@@ -127,6 +128,18 @@ class Beforehand:
     work: Callable[[], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Digesting:
+    """Digest a large body without a transaction, then call the operation again, which writes nothing before.
+
+    The second call finds the digests in `tx.digests`, by these segments. Called by another service, the operation has
+    only one transaction: then the body is read inside of it.
+    """
+
+    segments: tuple[Segment, ...]
+    algorithms: tuple[str, ...]
+
+
 class OutsideNeeded(Exception):
     """An operation was called inside a transaction and cannot be answered there."""
 
@@ -135,7 +148,7 @@ class OutsideNeeded(Exception):
         self.outside = outside
 
 
-Answer = Document | Wait | Outside | ByNode | Beforehand | EventStream | StreamedOutside | ServiceError
+Answer = Document | Wait | Outside | ByNode | Beforehand | Digesting | EventStream | StreamedOutside | ServiceError
 """A returned ServiceError refuses the call as a raised one does, but what the operation has written is committed."""
 
 F = TypeVar("F", bound=Callable[..., Answer])

@@ -16,7 +16,17 @@ from redrive.core.documents import Document
 from redrive.core.errors import Bug, Conflict, ServiceError, Unavailable
 from redrive.core.log import Log
 from redrive.core.scope import Caller
-from redrive.delivery.operation import Answer, Beforehand, ByNode, EventStream, Outside, StreamedOutside, Wait
+from redrive.delivery.digesting import again, digested
+from redrive.delivery.operation import (
+    Answer,
+    Beforehand,
+    ByNode,
+    Digesting,
+    EventStream,
+    Outside,
+    StreamedOutside,
+    Wait,
+)
 from redrive.delivery.outside.errand import Result
 from redrive.delivery.outside.http_call import NO_HTTP, HttpCall, HttpCaller
 from redrive.delivery.outside.invocation import Invocation, InvocationStatus, Invoker, invoke_streaming
@@ -25,6 +35,7 @@ from redrive.delivery.web import JudgePage, ServeUrl, StreamedWeb, WebAnswer, no
 from redrive.delivery.worker import Attempt, FreeSlots, Worker
 from redrive.engine.registry import Registry
 from redrive.store.api import Step, Transaction
+from redrive.store.bodies import RowBodies
 
 T = TypeVar("T")
 
@@ -78,9 +89,12 @@ class Engine:
     def begun(self, step: Step[Answer]) -> Answer:
         """Run the step of an operation, after the work that it asks for. Errors: ServiceError."""
         answer = self.run(step)
-        while isinstance(answer, Beforehand):
-            answer.work()
-            answer = self.run(step)
+        while isinstance(answer, Beforehand | Digesting):
+            if isinstance(answer, Digesting):
+                answer = self.run(again(step, answer, digested(RowBodies(self.run), answer)))
+            else:
+                answer.work()
+                answer = self.run(step)
         return answer
 
     def conclude(self, answer: Answer) -> Document:
@@ -96,7 +110,7 @@ class Engine:
                 if isinstance(resumed, ServiceError):
                     raise resumed
                 return resumed
-            case Beforehand():
+            case Beforehand() | Digesting():
                 raise Bug("work that comes before an answer is done by `begun`")
             case EventStream() as stream:
                 return self.finished(stream).document

@@ -11,10 +11,12 @@ from redrive.core.errors import ServiceError
 from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller
+from redrive.delivery.digesting import digests_of_pieces, knowing, pieces_in
 from redrive.delivery.operation import (
     Answer,
     Beforehand,
     ByNode,
+    Digesting,
     EventStream,
     Outside,
     OutsideNeeded,
@@ -61,9 +63,14 @@ class BoundServices:
     ) -> Document:
         """Run an operation in this transaction; rolls back the writes of a failed call. Errors: also OutsideNeeded."""
         answer = self._begun(tx, caller, service, operation, params)
-        while isinstance(answer, Beforehand):
-            answer.work()
-            answer = self._begun(tx, caller, service, operation, params)
+        while isinstance(answer, Beforehand | Digesting):
+            if isinstance(answer, Digesting):
+                digests = digests_of_pieces(pieces_in(tx, answer.segments), answer.algorithms)
+                with knowing(tx, answer, digests):
+                    answer = self._begun(tx, caller, service, operation, params)
+            else:
+                answer.work()
+                answer = self._begun(tx, caller, service, operation, params)
         match answer:
             case Wait(result=result):
                 return result

@@ -83,6 +83,7 @@ def record_call(tx: Transaction, call: Call, answer: object) -> None:
     if not isinstance(answer, dict | ServiceError) and not (is_data and comes_later):
         return
     resources: tuple[Document, ...] = ()
+    arns: tuple[str, ...] = ()
     if is_data:
         arns = data_events.arns_of(call.model.service, call.params, call.caller.scope)
         resources = tuple(data_events.told(call.model.service, arns, call.caller.scope))
@@ -98,7 +99,8 @@ def record_call(tx: Transaction, call: Call, answer: object) -> None:
     )  # fmt: skip
     principal_id = partial(access.holder_id, tx, call.caller)
     if is_data:
-        record_data(tx, call.caller, told, type=data_events.TYPES[call.model.service], principal_id=principal_id)
+        kind = data_events.TYPES[call.model.service]
+        record_data(tx, call.caller, told, type=kind, arns=arns, principal_id=principal_id)
         return
     record(tx, call.caller, told, is_global=call.is_global, principal_id=principal_id)
 
@@ -116,10 +118,24 @@ def _documents(call: Call, answer: object) -> tuple[Document | None, Document | 
 
 def _data_documents(call: Call, _: object) -> tuple[Document | None, Document | None]:
     """The parameters of a call about data, without the data."""
-    shown = _shown(call.model.input, call.params, call.model)
+    is_object = call.model.service == "s3"
+    shown = _on_the_wire(call) if is_object else _shown(call.model.input, call.params, call.model)
     left = {name: value for name, value in shown.items() if name in data_events.SHOWN[call.model.service]}
     hidden = {name: HIDDEN for name in left if name in data_events.HIDDEN}
     return _limited({**left, **hidden}, "requestParameters"), None
+
+
+def _on_the_wire(call: Call) -> Document:
+    """The parameters of a call of S3 under their names on the wire, and the host that names the bucket."""
+    members = {} if call.model.input is None else call.model.input.members
+    shown = {
+        member.location_name: str(call.params[name])
+        for name, member in members.items()
+        if member.location is not None and call.params.get(name) is not None
+    }
+    bucket = shown.get("Bucket", "")
+    key = {"key": shown["Key"]} if "Key" in shown else {}
+    return {"bucketName": bucket, "Host": f"{bucket}.s3.{call.caller.region}.amazonaws.com", **shown, **key}
 
 
 def _limited(shown: Document, name: str) -> Document | None:

@@ -21,7 +21,17 @@ from redrive.core.entropy import Entropy, new_uuid
 from redrive.core.errors import Bug, Conflict, ServiceError, UserError
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.node import Node
-from redrive.delivery.operation import Answer, Beforehand, ByNode, EventStream, IsWanted, Outside, StreamedOutside, Wait
+from redrive.delivery.operation import (
+    Answer,
+    Beforehand,
+    ByNode,
+    Digesting,
+    EventStream,
+    IsWanted,
+    Outside,
+    StreamedOutside,
+    Wait,
+)
 from redrive.engine.engine import Runner
 from redrive.engine.registry import Entry, Registry
 from redrive.gateway.guard import HEALTH_PATH
@@ -136,7 +146,7 @@ class Admin:
         match answer:
             case ByNode(perform):
                 return perform(self._node, is_wanted)
-            case Wait() | Outside() | Beforehand() | EventStream() | StreamedOutside():
+            case Wait() | Outside() | Beforehand() | Digesting() | EventStream() | StreamedOutside():
                 raise Bug("an operation of our own surface neither waits nor runs functions, nor answers with events")
             case ServiceError():
                 raise answer

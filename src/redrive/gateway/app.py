@@ -24,7 +24,8 @@ from redrive.core.documents import Document
 from redrive.core.entropy import Entropy, new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.log import Log
-from redrive.delivery.operation import Beforehand, EventStream, Outside, StreamedOutside, Wait
+from redrive.delivery.digesting import again, digested
+from redrive.delivery.operation import Answer, Beforehand, Digesting, EventStream, Outside, StreamedOutside, Wait
 from redrive.delivery.outside.invocation import InvocationResult
 from redrive.delivery.web import BucketPage, PageHeaders, StreamedWeb
 from redrive.engine.engine import Engine
@@ -100,6 +101,7 @@ class App:
         self._uploads = Uploads(
             bodies, judge=self._judge_upload, refuse=self._refuse, clock=clock, entropy=entropy.fork("bodies"), log=log
         )
+        self._bodies = bodies
         self._downloads = Downloads(bodies, log)
         self._large = ThreadPoolExecutor(LARGE_BODIES_AT_ONCE_MAX, thread_name_prefix="redrive-decode")
         self._admin_threads = ThreadPoolExecutor(ADMIN_AT_ONCE_MAX, thread_name_prefix="redrive-admin")
@@ -251,7 +253,7 @@ class App:
                 self._spawn(self._downloads.send(response, response.content, reply, failed))
         elif isinstance(answer, Wait):
             self._spawn(self._await(exchange, reply, answer, self._waiters.park(answer.topics)))
-        elif isinstance(answer, Outside | Beforehand):
+        elif isinstance(answer, Outside | Beforehand | Digesting):
             self._spawn(self._perform(exchange, reply, answer))
         elif isinstance(answer, EventStream | StreamedOutside | StreamedWeb):
             self._go_on(exchange, reply, answer)
@@ -354,7 +356,9 @@ class App:
         parked.cancel()
         return bool(woken) or not is_virtual
 
-    async def _perform(self, exchange: Exchange | UrlExchange, reply: Reply, pending: Outside | Beforehand) -> None:
+    async def _perform(
+        self, exchange: Exchange | UrlExchange, reply: Reply, pending: Outside | Beforehand | Digesting
+    ) -> None:  # fmt: skip
         """Do what an answer needs in a thread, without a transaction; then run the step that answers."""
         answer: object
         loop = asyncio.get_running_loop()
@@ -363,6 +367,9 @@ class App:
             if isinstance(pending, Outside):
                 result = await loop.run_in_executor(self._threads, self._engine.invoker.invoke, pending.invocation)
                 step = partial(_resumed, pending, result)
+            elif isinstance(pending, Digesting):
+                digests = await loop.run_in_executor(self._threads, digested, self._bodies, pending)
+                step = again(cast("Step[Answer]", exchange.step), pending, digests)
             else:
                 await loop.run_in_executor(self._threads, pending.work)
             answer, _ = await self._submit(step)

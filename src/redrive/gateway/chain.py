@@ -22,7 +22,7 @@ from redrive.core.documents import Document
 from redrive.core.entropy import Entropy, new_row_id
 from redrive.core.errors import Bug, Conflict, Doubtful, ServiceError, Unavailable, UserError
 from redrive.core.log import Log
-from redrive.core.scope import ANONYMOUS, Caller, Scope
+from redrive.core.scope import ANONYMOUS, LOCAL_IP, Caller, Scope
 from redrive.delivery.bodies import Received
 from redrive.delivery.operation import Answer, EventStream, StreamedOutside
 from redrive.delivery.web import StreamedWeb
@@ -131,9 +131,11 @@ class Gateway:
             caller = signer.caller
             if TRACE_HEADER in request.headers:
                 caller = dataclasses.replace(caller, trace_header=request.headers[TRACE_HEADER])
+            if request.source_ip != LOCAL_IP:
+                caller = dataclasses.replace(caller, source_ip=request.source_ip)
             if is_xml:
                 request = unchunked(request, signer.chunks)
-            params = route.codec.decode(route.operation, request, route.path_params)
+            params = route.decode(request)
             entry = self._entry(route, params)
             gzip = spec.compresses and accepts_gzip(request)
             return Exchange(route, entry, caller, params, self._engine, request.headers, signer.user_key, gzip)

@@ -106,13 +106,12 @@ class Identity:
 
         Errors: those of `identify`; AuthorizationQueryParametersError; AccessDenied; SignatureDoesNotMatch.
         """
-        now = [clock.now() for clock in self._clocks]
         if "authorization" not in request.headers and is_presigned(request.query):
-            check_presigned(request, now)
+            check_presigned(request, [clock.now() for clock in self._clocks])
             return self.identify(request, request_id, "s3")
         older = signature_v2(request)
         if older is not None:
-            return self._signer_v2(request, request_id, older, now)
+            return self._signer_v2(request, request_id, older, [clock.now() for clock in self._clocks])
         if "authorization" in request.headers:
             return self.identify(request, request_id, "s3")
         host = request.headers.get("host", DEFAULT_HOST)

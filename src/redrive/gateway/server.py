@@ -38,6 +38,7 @@ from redrive.engine.first_trail import begin_trail
 from redrive.engine.keys import is_any_key_active
 from redrive.engine.node import Facts, ServerNode
 from redrive.engine.node_store import StoreFile
+from redrive.engine.provisioning import Provisioning
 from redrive.gateway.admin import Admin
 from redrive.gateway.app import App
 from redrive.gateway.chain import Gateway
@@ -77,7 +78,8 @@ class Options:
 
     `require_signatures` None decides by `host`. `keys` are access keys of accounts' roots.
     `allowed_hosts` and `allowed_origins` are what the guard allows beyond the server's own names. With `has_trail`, API
-    calls are events from the start.
+    calls are events from the start. `installs_packages`: npm fetches the packages of AWS's SDK that functions in
+    Node.js name and do not bring.
     """
 
     host: str = "127.0.0.1"
@@ -94,6 +96,7 @@ class Options:
     require_signatures: bool | None = None
     keys: Sequence[RootKey] = ()
     has_trail: bool = False
+    installs_packages: bool = True
 
 
 class Server:
@@ -238,6 +241,10 @@ class Server:
         if self._options.has_trail:
             self._store.run(partial(begin_trail, account=self._options.account))
         checkpoints = self._checkpoints(group)
+        provisioning = None if self._options.virtual else Provisioning(group.run, invoker, self._log)
+        if provisioning is not None:
+            self._store.on_commit(provisioning.hear)
+            provisioning.start()
         driver.start()
         try:
             self._check_keys()
@@ -247,6 +254,8 @@ class Server:
             app.close()
             await loop.run_in_executor(None, driver.stop)
             await loop.run_in_executor(None, engine.invoker.close)
+            if provisioning is not None:
+                await loop.run_in_executor(None, provisioning.stop)
             if checkpoints is not None:
                 await loop.run_in_executor(None, checkpoints.stop)
             await self._storage.end()
@@ -319,13 +328,14 @@ class Server:
             return content
 
         def say(text: str) -> None:
-            self._log.info("packages installed", what=text)
+            # Always shown: who runs a server has to know what it fetches from elsewhere.
+            self._log.warning("packages fetched", what=text, otherwise="--no-install-packages")
 
         npm = Npm(("npm",), cache_directory(os.environ, Path.home()), say)
         return ProcessInvoker(
             load_code, workdir=workdir, endpoint_url=self.endpoint_url, clock=self._clock,
             entropy=self._entropy.fork("invoker"), issuer=self._issuer, log=self._log,
-            runtimes=Runtimes(os.environ, Path.home()), npm=npm,
+            runtimes=Runtimes(os.environ, Path.home()), npm=npm, fetches=self._options.installs_packages,
         )  # fmt: skip
 
     def _driver(self, engine: Engine, group: Commits) -> Driver:

@@ -26,12 +26,17 @@ def cache_directory(environment: Mapping[str, str], home: Path) -> Path:
     return (Path(base) if base else home / ".cache") / "redrive"
 
 
+def place_of(cache: Path, parts: Sequence[bytes]) -> Path:
+    """Where that which is made from these parts is kept."""
+    return cache / "installed" / hashlib.sha256(b"\n".join(parts)).hexdigest()[:32]
+
+
 def kept(cache: Path, parts: Sequence[bytes], make: Callable[[Path], None]) -> Path:
     """The directory that was made from these parts; calls `make` with an empty directory, if there is none yet.
 
     It is made beside its place and moved there when it is whole: what fails leaves the cache as it was.
     """
-    place = cache / "installed" / hashlib.sha256(b"\n".join(parts)).hexdigest()[:32]
+    place = place_of(cache, parts)
     if place.is_dir():
         return place
     place.parent.mkdir(parents=True, exist_ok=True)

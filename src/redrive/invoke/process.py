@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.util
 import sysconfig
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,8 +17,15 @@ from redrive.core.entropy import Entropy
 from redrive.core.log import Log, SilentLog
 from redrive.core.portable import USES_LINUX
 from redrive.core.sessions import Issuer
-from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus, ResponseStream
+from redrive.delivery.outside.invocation import (
+    Invocation,
+    InvocationResult,
+    InvocationStatus,
+    Provision,
+    ResponseStream,
+)
 from redrive.invoke.endings import Exited, Ran, Ready, Reported, TimedOut, log_text_of, payload_of
+from redrive.invoke.provisioned import Provisioned
 from redrive.invoke.runtime.api import Event
 from redrive.invoke.runtime.node_sdk import NodeSdk
 from redrive.invoke.runtime.npm import Npm
@@ -28,6 +35,8 @@ from redrive.invoke.sandbox.pool import Pool, PoolKey
 from redrive.invoke.sandbox.program import AWS_RUNTIME, OWN_RUNTIME, Program
 from redrive.invoke.sandbox.unpack import CodeDirectory, UnusableCode
 from redrive.invoke.sandbox.variables import (
+    IN_ADVANCE,
+    ON_DEMAND,
     credentials_expiry,
     environment_credentials,
     function_variables,
@@ -39,6 +48,7 @@ IDLE_MS_MAX = 5 * MINUTE_MS
 CONCURRENCY_MAX = 100
 """How many runs there are at once, in all; a function gets half of them at most, unless it has reserved concurrency."""
 IDLE_MAX = 50
+PROVISIONED_MAX = 50
 FREEZE_AFTER_MS = 200
 CLOSE_WAIT_S = 10.0
 
@@ -58,6 +68,7 @@ class Limits:
     concurrency_max: int = CONCURRENCY_MAX
     idle_max: int = IDLE_MAX
     idle_ms_max: float = IDLE_MS_MAX
+    provisioned_max: int = PROVISIONED_MAX
     init_ms_max: float = INIT_MS_MAX
 
 
@@ -82,6 +93,7 @@ class ProcessInvoker:
         runtime: str | None = None,
         runtimes: Runtimes | None = None,
         npm: Npm | None = None,
+        fetches: bool = True,
         log: Log | None = None,
     ) -> None:
         """`clock` dates log lines and log streams; `wall` is real time, by which functions count down to their timeout.
@@ -89,7 +101,8 @@ class ProcessInvoker:
         With a virtual `clock`, function code reads virtual time, too. `endpoint_url` is where function code reaches
         AWS. `runtime` is the module that loads handlers: AWS's own if it is installed, ours otherwise. `runtimes` finds
         the interpreters for other runtimes; without it only the engine's own Python is available. `npm` installs the
-        packages of AWS's SDK that Node.js code expects in its runtime; without it they are missing.
+        packages of AWS's SDK that Node.js code expects in its runtime; without it they are missing. If it may not
+        fetch, only those are there that were installed before.
         """
         # Absolute: a function's process starts in its own folder, where a relative path would be wrong.
         self._code = CodeDirectory(workdir.resolve() / "code", load_code)
@@ -102,7 +115,7 @@ class ProcessInvoker:
         self._limits = limits or Limits()
         self._runtime = runtime or default_runtime()
         self._runtimes = runtimes or Runtimes({}, workdir)
-        self._sdk = None if npm is None else NodeSdk(npm, self._code.root)
+        self._sdk = None if npm is None else NodeSdk(npm, self._code.root, fetches=fetches)
         self._log = log or SilentLog()
         self._closed = threading.Event()
         self._put = threading.Event()
@@ -113,6 +126,14 @@ class ProcessInvoker:
             idle_ms_max=self._limits.idle_ms_max,
             monotonic=monotonic_ms,
         )
+        self._provisioned = Provisioned(
+            self._pool, self._start_ahead, self._key_ahead,
+            count_max=self._limits.provisioned_max, monotonic=monotonic_ms, log=self._log,
+        )  # fmt: skip
+
+    def provide(self, wanted: Sequence[Provision]) -> None:
+        """See Provisioner."""
+        self._provisioned.provide(wanted)
 
     def invoke(self, invocation: Invocation) -> InvocationResult:
         return self._invoke(invocation, None)
@@ -144,10 +165,12 @@ class ProcessInvoker:
         try:
             # The credentials of an environment cannot be replaced: an environment with older credentials is not reused.
             key = PoolKey(function, invocation.version, f"{invocation.revision} {self._credentials_expiry()}")
-            warm = self._pool.take(key)
-            if warm is None:
-                return self._run_cold(key, invocation, response)
-            return self._run(key, warm, invocation, response, limit_ms=float(invocation.timeout_ms), init_ms=None)
+            for taken in (*self._provisioned.keys(invocation), key):
+                warm = self._pool.take(taken)
+                if warm is not None:
+                    limit_ms = float(invocation.timeout_ms)
+                    return self._run(taken, warm, invocation, response, limit_ms=limit_ms, init_ms=None)
+            return self._run_cold(key, invocation, response)
         except NoBootstrap:
             return _without_entrypoint(invocation)
         except UnusableCode as error:
@@ -248,17 +271,38 @@ class ProcessInvoker:
             is_streamed=sandbox.has_streamed,
         )
 
-    def _start(self, invocation: Invocation) -> Sandbox:
+    def _key_ahead(self, invocation: Invocation) -> PoolKey:
+        """The key of environments that are kept ready for calls by an ARN."""
+        revision = f"{invocation.revision} {self._credentials_expiry()}"
+        return PoolKey(invocation.unqualified_arn, invocation.version, revision, invocation.function_arn)
+
+    def _start_ahead(self, key: PoolKey, invocation: Invocation) -> str:
+        """Start an environment before a call needs it. Returns why it cannot be used; empty if it can."""
+        try:
+            sandbox = self._start(invocation, key)
+        except (NoBootstrap, UnusableCode, OSError) as error:
+            return str(error) or NO_BOOTSTRAP
+        started = sandbox.await_ready(self._limits.init_ms_max)
+        if not isinstance(started, Ready):
+            self._pool.drop(sandbox)
+            return f"{type(started).__name__} while the function was loaded"
+        self._pool.put(key, sandbox)
+        self._put.set()
+        return ""
+
+    def _start(self, invocation: Invocation, ahead: PoolKey | None = None) -> Sandbox:
+        """Start an environment for a run, or `ahead` of runs."""
         task_root = self._code.path(invocation.code.digest)
-        no_sdk = self._sdk.provide(task_root, invocation.code.runtime) if self._sdk is not None else ""
+        opt_root = self._code.merged(invocation.code.layers) if invocation.code.layers else None
+        no_sdk = "" if self._sdk is None else self._sdk.provide(task_root, invocation.code.runtime, opt_root)
         log_stream = new_log_stream(self._clock.now(), invocation.version, self._entropy)
         variables = function_variables(
             invocation, log_stream=log_stream, task_root=str(task_root), endpoint_url=self._endpoint_url,
             credentials=environment_credentials(
                 self._issuer, invocation, self._entropy, expires_at=self._credentials_expiry()
             ),
+            initialization=ON_DEMAND if ahead is None else IN_ADVANCE,
         )  # fmt: skip
-        opt_root = self._code.merged(invocation.code.layers) if invocation.code.layers else None
         program = Program(
             self._runtime,
             invocation.code.handler,
@@ -271,7 +315,7 @@ class ProcessInvoker:
         )
         command, warning = self._command(invocation, program)
         program = replace(program, command=command)
-        sandbox = self._pool.adopt(Sandbox(program, log_stream=log_stream, clock=self._clock))
+        sandbox = self._pool.adopt(Sandbox(program, log_stream=log_stream, clock=self._clock), ahead)
         self._log.info("environment started", function_arn=invocation.function_arn, log_stream=log_stream)
         for text in filter(None, (warning, no_sdk, _missing_layers(invocation))):
             self._log.warning("environment incomplete", function_arn=invocation.function_arn, reason=text)

@@ -6,6 +6,7 @@ The rooms, top to bottom; a room imports only rooms below it:
     tell       verdict.py    the result of a search
                story.py      a history told in numbered steps
                advice.py     what to do about it
+               advice_on_requests.py  the same about requests over HTTP
                export.py     a counterexample as a test
     search     options.py    the options of a proof
                clean.py      what runs without faults leave behind
@@ -18,6 +19,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                variables.py  the environment variables of the process and of each run
                transport.py  how a call is answered: shortened for the search, or through the whole wire
                strikes.py    the calls of a leg in order, and the faults that strike at them
+               web.py        answers to requests over HTTP, and their faults
                running.py    one run under way: what it has observed, how it dies
                performance.py  one leg of a history
     stage      stage.py      an engine in memory and virtual time whose state can be saved and restored
@@ -42,16 +44,22 @@ The rooms, top to bottom; a room imports only rooms below it:
                tokens.py     calls that a service deduplicates by a token, and for how long
                sorting.py    how each call counts: as an effect, a record, or nothing
                outside.py    answers of services that the engine does not have
+               requests.py   requests over HTTP as calls, and their idempotency keys
+               given.py      what the user has given: answers to requests
     process    subject.py    the user's code: imported anew for each run, as in a new execution environment
                surroundings.py  the process as a run sees it: virtual time, seeded randomness, no network
                clients.py    the handler's boto3 clients, made once
+               exchange.py   a request over HTTP and its answer, as values
+               http.py       requests of http.client and what stands on it: urllib, urllib3, requests
+               http_async.py requests of httpcore (httpx) and aiohttp
                threads.py    the threads and coroutines of a run, one after another
     guess      reading.py    what the source of a handler reads of its event, and of its environment
                samples.py    one event of each kind that AWS's services publish (events.json), and which kind is meant
                record_samples.py  two records of a stream, with what the handler reads
                variables.py  values for environment variables, by their names
                answers.py    answers to reads of services that the engine does not have, by their shapes
+               http_answers.py  what the source reads of answers over HTTP
 
-The search covers the calls that it sees: those of boto3, and declared effects. It does not cover threads that outlive a
-run, memory that is kept between runs, or the network, to which no byte is sent.
+The search covers the calls that it sees: those of boto3, requests over HTTP, and declared effects. It does not cover
+threads that outlive a run, memory that is kept between runs, or the network, to which no byte is sent.
 """

@@ -15,6 +15,7 @@ from redrive.core.clock import Instant
 from redrive.core.documents import dump_json
 from redrive.core.errors import UserError
 from redrive.prove.effects.contents import Left
+from redrive.prove.guess.contents import PLAIN_FILE, FileContent, content_for
 from redrive.prove.guess.reading import read_handler
 from redrive.prove.guess.record_samples import sample_object
 from redrive.prove.guess.variables import guessed_value
@@ -30,6 +31,7 @@ from redrive.prove.process.threads import Unordered
 from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_elsewhere, play_clean, require_matches
 from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.search import Found, Progress, Search, Searched
+from redrive.prove.stage.deliveries import TRIGGER, kind_for, sample_event_of_topic, sample_message
 from redrive.prove.stage.notifications import sample_notification
 from redrive.prove.stage.rules import events_of, sample_event, usual_events
 from redrive.prove.stage.sampled import Wanted
@@ -45,7 +47,7 @@ from redrive.prove.stage.template import (
     inline_subject,
     local_subject,
 )
-from redrive.prove.stage.trigger import SAMPLE_EVENT, Kind, Trigger, bodies_of, usual_trigger
+from redrive.prove.stage.trigger import Kind, Trigger, usual_trigger
 from redrive.prove.tell.story import advice_for, tell
 from redrive.prove.tell.verdict import Bounds, Counterexample, Verdict
 
@@ -79,7 +81,7 @@ def prove(
     no visible effect, or behaves differently from run to run.
     """
     with _prepared(subject, options) as world:
-        with _opened(world, Short) as performance:
+        with _opened(world, options, Short) as performance:
             clean = learn(performance, options, world.elsewhere, EndedWorld(performance))
             require_matches(options, clean)
             searched = Search(performance, clean.judge, faults_max=options.faults).run(progress, may_go_on)
@@ -122,9 +124,12 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
         stack.enter_context(_unanswerable_told())
         stack.enter_context(remembered_clients())
         wanted = _wanted(subject, options)
-        sample = _sample(options, wanted("", None))
-        improvised = Improvised(sample.texts) if options.template is None else None
-        performance = Performance(subject, seed=options.seed, improvised=improvised)
+        options, chosen = _with_kind(options, wanted("", None))
+        file = content_for(subject.file) if isinstance(subject, NamedSubject) else PLAIN_FILE
+        sample = _sample(options, wanted("", None), file)
+        sample = replace(sample, guesses={**chosen, **sample.guesses})
+        improvised = Improvised(sample.texts, file) if options.template is None else None
+        performance = Performance(subject, seed=options.seed, improvised=improvised, given=options.given)
         stack.callback(performance.close)
         if options.template is None:
             trigger = _usual(performance.stage, options, sample, wanted("", None))
@@ -152,7 +157,7 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
         assumptions = {**trigger.guesses, **made, **performance.made_up}
         yield _World(
             performance.subject, trigger, saved, assumptions, options.seed,
-            _elsewhere(performance.subject, trigger, saved, options.seed),
+            _elsewhere(performance.subject, trigger, saved, options),
         )  # fmt: skip
 
 
@@ -160,7 +165,8 @@ def _usual(stage: Stage, options: Options, sample: _Given, wanted: Wanted) -> Tr
     """The trigger of a handler without a template."""
     kind = options.trigger or Kind.SQS
     if kind.is_stream:
-        return usual_stream(stage, kind, options.bodies, wanted)
+        trigger = usual_stream(stage, kind, options.bodies, wanted)
+        return replace(trigger, guesses={**sample.guesses, **trigger.guesses})
     trigger = usual_events(stage, sample.texts, kind) if kind.is_direct else usual_trigger(stage, sample.texts)
     return replace(trigger, guesses=sample.guesses)
 
@@ -173,16 +179,31 @@ class _Given:
     guesses: Mapping[str, str] = field(default_factory=dict)
 
 
-def _sample(options: Options, wanted: Wanted) -> _Given:
+def _with_kind(options: Options, wanted: Wanted) -> tuple[Options, Mapping[str, str]]:
+    """The options with what feeds the handler, and why, if nobody has said it and what the handler reads does."""
+    found = kind_for(wanted.reading)
+    if options.trigger is not None or options.template is not None or options.bodies is not None or found is None:
+        return options, {}
+    kind, why = found
+    return replace(options, trigger=kind), {} if kind is Kind.SQS else {TRIGGER: why}
+
+
+def _sample(options: Options, wanted: Wanted, file: FileContent) -> _Given:
     """What the handler is given if no template says otherwise."""
     if options.trigger is Kind.LAMBDA:
+        of_topic = sample_event_of_topic(wanted.reading, file)
+        if of_topic is not None:
+            return _Given(options.bodies or (of_topic.text,), of_topic.guesses)
         made_for_it, added = sample_object(wanted.reading, ())
         sample = dump_json(made_for_it or {"id": "sample-1"})
         return _Given(options.bodies or (sample,), {f"{name} of the event": why for name, why in added.items()})
     if options.trigger is Kind.S3:
-        return _Given(options.bodies or (sample_notification(),))
+        return _Given(options.bodies or (sample_notification(file.suffix),))
     if options.trigger is not Kind.EVENTBRIDGE:
-        return _Given(options.bodies or bodies_of(SAMPLE_EVENT))
+        if options.bodies is not None:
+            return _Given(options.bodies)
+        message = sample_message(wanted.reading, file)
+        return _Given((message.text,), message.guesses)
     if options.bodies is not None:
         return _Given(events_of(options.bodies, None))
     made = sample_event(None, wanted)
@@ -231,18 +252,19 @@ def _inline(stage: Stage, declared: Declared, template: Path, directory: Path) -
 
 
 @contextmanager
-def _opened(world: _World, transport: Callable[[Stage], Transport]) -> Iterator[Performance]:
+def _opened(world: _World, options: Options, transport: Callable[[Stage], Transport]) -> Iterator[Performance]:
     """A performance of that world after the message was sent."""
-    with contextlib.closing(Performance(world.subject, seed=world.seed)) as performance:
+    performance = Performance(world.subject, seed=world.seed, given=options.given)
+    with contextlib.closing(performance):
         performance.stage.load(world.saved)
         performance.begin(world.trigger)
         with performance.entered(transport(performance.stage)):
             yield performance
 
 
-def _elsewhere(subject: Subject, trigger: Trigger, saved: Saved, seed: int) -> Sequence[Left]:
+def _elsewhere(subject: Subject, trigger: Trigger, saved: Saved, options: Options) -> Sequence[Left]:
     """What a clean run leaves behind on another day, with other ids, and with the messages in another order."""
-    with contextlib.closing(Performance(subject, seed=seed + 1)) as performance:
+    with contextlib.closing(Performance(subject, seed=options.seed + 1, given=options.given)) as performance:
         performance.stage.load(saved)
         performance.stage.move_to(performance.stage.now + ELSEWHERE_AFTER_MS)
         performance.begin(trigger if trigger.is_ordered else replace(trigger, bodies=trigger.bodies[::-1]))
@@ -264,7 +286,7 @@ def _confirmed(world: _World, options: Options, found: Found) -> Counterexample:
 
 def _played(world: _World, options: Options, history: History) -> tuple[Counterexample | None, Sequence[Strike]]:
     """The violation in a history, and the strikes whose calls it does not reach."""
-    with _opened(world, Wire) as performance:
+    with _opened(world, options, Wire) as performance:
         clean = learn(performance, options, world.elsewhere, EndedWorld(performance))
         events: list[Event] = []
         named: list[Leg] = []

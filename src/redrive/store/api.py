@@ -53,6 +53,8 @@ EVERYTHING = "*"
 NO_PARAMS: Mapping[str, object] = {}
 NO_CONTEXT: Mapping[str, tuple[str, ...]] = {}
 
+NO_DIGESTS: Mapping[object, Mapping[str, bytes]] = {}
+
 
 class Services(Protocol):
     """The operations of all services, for use inside a transaction. The engine binds it to the store.
@@ -266,6 +268,7 @@ class Tables:
         """Clear the gateways' caches, because the database may have changed without them."""
         self.resources.forget()
         self.timers.forget()
+        self.facts.forget()
         self.forget_hints()
 
     def forget_hints(self) -> None:
@@ -321,12 +324,13 @@ class Transaction:
     """One unit of work on the store: all of it is committed, or nothing.
 
     `is_guarded`: savepoints are real SQL savepoints. `cause` becomes the cause of everything that is sent or created.
-    The delivery worker sets it while it attempts or settles a delivery; for clients it is None.
+    The delivery worker sets it while it attempts or settles a delivery; for clients it is None. `digests` has the
+    digests of bodies, by their segments, that were made before the step (`delivery/digesting.py`).
     """
 
     __slots__ = (
         "_depth", "_is_guarded", "_tables", "archives", "attempts", "blobs", "bodies", "cause", "dedup", "deliveries",
-        "entropy", "facts", "items", "log_events", "messages", "meters", "metrics", "now", "objects",
+        "digests", "entropy", "facts", "items", "log_events", "messages", "meters", "metrics", "now", "objects",
         "resources", "runs", "services", "streams", "timers", "tokens", "topics", "uploads",
     )  # fmt: skip
 
@@ -339,6 +343,7 @@ class Transaction:
         self._depth = 0
         self.now = now
         self.cause: Cause | None = None
+        self.digests = NO_DIGESTS
         self.entropy = entropy
         self.services = services
         self.topics: set[str] = set()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from redrive.prove import proving
+from redrive.prove.calls.given import NOTHING_GIVEN, given_of
 from redrive.prove.judge.judge import Invariant
 from redrive.prove.play.faults import parse_history
 from redrive.prove.process.subject import GivenSubject, Subject, subject_of
@@ -35,6 +36,7 @@ class Prove:
         ledgers: Sequence[str] = (),
         invariants: Sequence[Invariant] = (),
         stable_results: bool = False,
+        given: Mapping[str, object] | None = None,
         seed: int = 0,
         root: str | Path | None = None,
     ) -> Verdict:
@@ -45,14 +47,15 @@ class Prove:
 
         `handler` is `module:function`, importable from `root` (the working directory) and imported anew for each run;
         or a callable, which is used as it is; or None for the code in the template. `trigger` is `sqs` or
-        `eventbridge`; None takes the template's, or a queue. Returns the verdict with its
-        bounds. Errors: AssertionError with the counterexample; UserError as in `redrive prove`.
+        `eventbridge`; None takes the template's, or a queue. `given` is what a file of `--given` says.
+        Returns the verdict with its bounds. Errors: AssertionError with the counterexample; UserError as in `redrive
+        prove`.
         """
         options = Options(
             faults=faults, seed=seed, bodies=None if event is None else bodies_of(event), trigger=_kind(trigger),
             template=None if template is None else Path(template), parameters=parameters or {},
             effects=tuple(effects), ignored=tuple(ignore), ledgers=tuple(ledgers), invariants=tuple(invariants),
-            stable_results=stable_results,
+            stable_results=stable_results, given=NOTHING_GIVEN if given is None else given_of(given),
         )  # fmt: skip
         verdict = proving.prove(_subject(handler, root), options)
         found = verdict.counterexample
@@ -78,6 +81,7 @@ class Prove:
         ledgers: Sequence[str] = (),
         invariants: Sequence[Invariant] = (),
         stable_results: bool = False,
+        given: Mapping[str, object] | None = None,
         seed: int = 0,
         root: str | Path | None = None,
     ) -> None:
@@ -91,6 +95,7 @@ class Prove:
             parameters=parameters or {},
             template=None if template is None else Path(template), effects=tuple(effects), ignored=tuple(ignore),
             ledgers=tuple(ledgers), invariants=tuple(invariants), stable_results=stable_results,
+            given=NOTHING_GIVEN if given is None else given_of(given),
         )  # fmt: skip
         found = proving.replay(_subject(handler, root), parse_history(history), options)
         if found is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from redrive.core.scope import LOCAL_IP
 from redrive.delivery.bodies import Content, Received
 
 
@@ -15,7 +16,7 @@ from redrive.delivery.bodies import Content, Received
 class HttpRequest:
     """One request. `path` and `query` are percent-encoded, as received; names of `headers` are in lower case.
 
-    A large body of an object is not in `body`: it is `received` already.
+    A large body of an object is not in `body`: it is `received` already. `source_ip` is the client's address.
     """
 
     method: str
@@ -24,6 +25,7 @@ class HttpRequest:
     headers: Mapping[str, str]
     body: bytes
     received: Received | None = None
+    source_ip: str = LOCAL_IP
 
 
 @dataclass(frozen=True, slots=True)

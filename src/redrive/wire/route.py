@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from redrive.core.errors import ServiceError
 from redrive.wire.message import HttpRequest
@@ -50,12 +51,22 @@ _NO_PARAMS: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The service and operation of a request. `path_params` are the decoded values in the path, for `codec.decode`."""
+    """The service and operation of a request. `path_params` are the decoded values in the path, for `codec.decode`.
+
+    `fields` are those of the form that the operation was found by, for a codec that reads forms.
+    """
 
     service: ServiceModel
     operation: OperationModel
     codec: Codec
     path_params: Mapping[str, str]
+    fields: Mapping[str, str] | None = None
+
+    def decode(self, request: HttpRequest) -> dict[str, Any]:
+        """The parameters of the request. A form is not parsed again. Errors: those of `codec.decode`."""
+        if self.fields is not None and isinstance(self.codec, QueryCodec):
+            return self.codec.decode_form(self.operation, self.fields, self.path_params)
+        return self.codec.decode(self.operation, request, self.path_params)
 
 
 class Unroutable(ServiceError):
@@ -210,7 +221,7 @@ class Router:
         params = _queue_url(request, operation) if is_to_resource else _NO_PARAMS
         if is_to_resource and not params:
             raise Unroutable(codec, _invalid_action(spec.unknown_action, action, version))
-        return Route(service, operation, codec, params)
+        return Route(service, operation, codec, params, fields)
 
     def _by_path(self, spec: ServiceSpec, request: HttpRequest) -> Route | None:
         service = self._models.service(spec.name)

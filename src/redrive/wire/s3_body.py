@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from redrive.core.errors import ServiceError
 from redrive.delivery.bodies import Received
-from redrive.delivery.checksums import ALGORITHMS, ALWAYS, digests_of
+from redrive.delivery.checksums import ALGORITHMS, ALWAYS, whole_digest
 from redrive.wire.message import HttpRequest
 from redrive.wire.signatures.chunk_reader import read_chunks
 from redrive.wire.signatures.chunks import CHUNK_FORMS, ChunkForm, ChunkSigner
@@ -93,26 +93,28 @@ def unchunked(request: HttpRequest, signer: ChunkSigner | None) -> HttpRequest:
 
 
 def received_of(request: HttpRequest, headers: Mapping[str, str]) -> Received:
-    """The body of a request, with its digests. `headers` also have what a presigned URL has for them.
+    """The body of a request. `headers` also have what a presigned URL has for them.
 
+    A body that came at once has only the digest that is checked here: operations compute those that they need.
     Errors: XAmzContentSHA256Mismatch.
     """
-    received = request.received
-    if received is None:
-        body = request.body
-        received = Received(len(body), body, digests=digests_of(body, algorithms_asked(headers)))
-    _check_hash(headers.get(HASH_HEADER), received)
+    declared = headers.get(HASH_HEADER)
+    received = request.received or Received(len(request.body), request.body)
+    if declared is not None and _HEX.fullmatch(declared) is not None:
+        return _with_hash(declared, received)
     return received
 
 
-def _check_hash(declared: str | None, received: Received) -> None:
-    """Refuse a body that is not the one whose hash the signature covers."""
+def _with_hash(declared: str, received: Received) -> Received:
+    """The body with its hash, if the hash is the one that the signature covers. Errors: XAmzContentSHA256Mismatch."""
     actual = received.digests.get("SHA256")
-    if declared is None or actual is None or _HEX.fullmatch(declared) is None:
-        return
-    if not hmac.compare_digest(declared.lower(), actual.hex()):
+    if actual is None and received.content is not None:
+        actual = whole_digest("SHA256", received.content)
+        received = Received(received.size, received.content, digests={"SHA256": actual}, trailers=received.trailers)
+    if actual is not None and not hmac.compare_digest(declared.lower(), actual.hex()):
         raise ServiceError(
             "XAmzContentSHA256Mismatch", "The provided 'x-amz-content-sha256' header does not match what was computed.",
             http_status=400,
             members={"ClientComputedContentSHA256": declared, "S3ComputedContentSHA256": actual.hex()},
         )  # fmt: skip
+    return received

@@ -172,7 +172,7 @@ def _required(operation: OperationModel, location: str) -> list[str]:
 
 
 def _has(given: Mapping[str, str], names: Mapping[str, str]) -> bool:
-    return all(name in given and value in ("", given[name]) for name, value in names.items())
+    return names.keys() <= given.keys() and all(value in ("", given[name]) for name, value in names.items())
 
 
 def _params(bucket: str, key: str) -> dict[str, str]:

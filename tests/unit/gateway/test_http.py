@@ -6,6 +6,7 @@ import asyncio
 import json
 import resource
 import socket
+import sys
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
@@ -44,6 +45,12 @@ class Client:
         """A further connection to the same server."""
         self._others.append(await Client.of(self._listening))
         return self._others[-1]
+
+    @property
+    def server(self) -> tuple[str, int]:
+        """The address of the server."""
+        host, port = self._listening.getsockname()
+        return host, port
 
     def send(self, text: str) -> None:
         self._writer.write(text.encode("latin-1"))
@@ -152,6 +159,30 @@ def test_path_query_and_header_names_are_handed_on(play: Play) -> None:
 
     play(handler, scenario)
     assert seen == [HttpRequest("PUT", "/a%20b", "c=d&e", {"host": "x", "x-two": "1, 2", "content-length": "2"}, b"hi")]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has all of 127.0.0.0/8")
+def test_request_says_from_which_address_it_came(play: Play) -> None:
+    seen: list[str] = []
+
+    def handler(request: HttpRequest, reply: Reply) -> None:
+        seen.append(request.source_ip)
+        echo(request, reply)
+
+    async def scenario(server: HttpServer, client: Client) -> None:
+        with socket.socket() as elsewhere:
+            elsewhere.bind(("127.0.0.2", 0))
+            elsewhere.setblocking(False)
+            await asyncio.get_running_loop().sock_connect(elsewhere, client.server)
+            reader, writer = await asyncio.open_connection(sock=elsewhere)
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            await reader.readline()
+            writer.close()
+        client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await client.answer()
+
+    play(handler, scenario)
+    assert seen == ["127.0.0.2", "127.0.0.1"]
 
 
 def test_whole_url_as_target_means_its_path(play: Play) -> None:

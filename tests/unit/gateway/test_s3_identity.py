@@ -257,3 +257,15 @@ def chunks(head: HttpRequest, pieces: list[bytes]) -> bytes:
         previous = hmac.new(key, text.encode(), "sha256").hexdigest()
         body += f"{len(piece):x};chunk-signature={previous}\r\n".encode() + piece + b"\r\n"
     return body
+
+
+@pytest.mark.parametrize(("address", "status"), [("203.0.113.9", 200), ("127.0.0.1", 403)])
+def test_policy_of_a_bucket_sees_the_address_of_a_client(address: str, status: int, world: World) -> None:
+    statement = {
+        "Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::pictures/*",
+        "Condition": {"IpAddress": {"aws:SourceIp": "203.0.113.0/24"}},
+    }  # fmt: skip
+    world.call("s3", "PutBucketPolicy", Bucket="pictures", Policy=json.dumps({"Statement": [statement]}))
+    request = HttpRequest("GET", "/pictures/a%20b", "", {"host": HOST}, b"", source_ip=address)
+
+    assert gateway(world, requires_signatures=True).respond(request).status == status

@@ -14,9 +14,11 @@ from redrive.invoke.runtime.npm import Npm
 
 NPM = """#!{python}
 import json, pathlib, sys
+if sys.argv[1] == "config":
+    sys.exit(print("https://registry.example/"))
 wanted = json.loads(pathlib.Path("package.json").read_text())["dependencies"]
 with open({calls!r}, "a") as calls:
-    print(json.dumps(sorted(wanted)), file=calls)
+    print(json.dumps([*sorted(wanted), "scripts" if "--ignore-scripts" not in sys.argv else "no scripts"]), file=calls)
 if {fails!r}:
     sys.exit("no network")
 for name in wanted:
@@ -35,11 +37,14 @@ def code(tmp_path: Path) -> Path:
     return place
 
 
-def sdk(tmp_path: Path, code: Path, *, fails: bool = False) -> NodeSdk:
+def sdk(
+    tmp_path: Path, code: Path, *, fails: bool = False, fetches: bool = True, told: list[str] | None = None
+) -> NodeSdk:
     program = tmp_path / "npm"
     program.write_text(NPM.format(python=sys.executable, calls=str(tmp_path / "calls"), fails=fails))
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    return NodeSdk(Npm((str(program),), tmp_path / "cache", lambda text: None), code)
+    say = (told if told is not None else []).append
+    return NodeSdk(Npm((str(program),), tmp_path / "cache", say), code, fetches=fetches)
 
 
 def calls(tmp_path: Path) -> list[list[str]]:
@@ -62,7 +67,7 @@ def test_named_package_lies_where_nodejs_looks_after_the_functions_own(tmp_path:
 
     assert warning == ""
     assert (code / "node_modules/@aws-sdk/client-s3/index.js").is_file()
-    assert calls(tmp_path) == [["@aws-sdk/client-s3"]]
+    assert calls(tmp_path) == [["@aws-sdk/client-s3", "no scripts"]]
 
 
 def test_package_is_installed_once_for_all_functions(tmp_path: Path, code: Path) -> None:
@@ -96,3 +101,46 @@ def test_function_is_told_what_npm_could_not_install(tmp_path: Path, code: Path)
 
     assert "The function will not find @aws-sdk/client-s3." in warning
     assert [path.name for path in code.iterdir()] == ["f"]
+
+
+def test_log_says_once_what_is_fetched_and_from_where(tmp_path: Path, code: Path) -> None:
+    told: list[str] = []
+    provider = sdk(tmp_path, code, told=told)
+
+    provider.provide(function(code, 'require("@aws-sdk/client-s3")\n'), "nodejs22.x")
+    provider.provide(function(code, 'require("@aws-sdk/client-s3")\n', "g"), "nodejs22.x")
+
+    assert told == [
+        "installing @aws-sdk/client-s3, which AWS has in the runtime nodejs22.x, by npm from https://registry.example/"
+    ]
+
+
+def test_server_that_may_not_fetch_says_which_packages_are_missing(tmp_path: Path, code: Path) -> None:
+    root = function(code, 'require("@aws-sdk/client-s3")\n')
+
+    warning = sdk(tmp_path, code, fetches=False).provide(root, "nodejs22.x")
+
+    assert warning.startswith("The function will not find @aws-sdk/client-s3: packages are not installed")
+    assert calls(tmp_path) == []
+
+
+def test_server_that_may_not_fetch_uses_what_was_installed_before(tmp_path: Path, code: Path) -> None:
+    text = 'require("@aws-sdk/client-s3")\n'
+    sdk(tmp_path, code).provide(function(code, text), "nodejs22.x")
+    later = tmp_path / "later"
+    later.mkdir()
+
+    warning = sdk(tmp_path, later, fetches=False).provide(function(later, text), "nodejs22.x")
+
+    assert warning == ""
+    assert (later / "node_modules/@aws-sdk/client-s3/index.js").is_file()
+    assert len(calls(tmp_path)) == 1
+
+
+def test_package_of_a_layer_is_not_installed(tmp_path: Path, code: Path) -> None:
+    (tmp_path / "opt/nodejs/node_modules/@aws-sdk/client-s3").mkdir(parents=True)
+    root = function(code, 'require("@aws-sdk/client-s3"); require("@aws-sdk/client-sqs")\n')
+
+    sdk(tmp_path, code).provide(root, "nodejs22.x", tmp_path / "opt")
+
+    assert calls(tmp_path) == [["@aws-sdk/client-sqs", "no scripts"]]

@@ -179,3 +179,67 @@ def test_closing_ends_idle_environments_and_kills_running_ones(pool: Pool[Room])
     late = pool.adopt(Room())
 
     assert (idle.is_alive, running.was_killed, late.was_killed) == (False, True, True)
+
+
+READY = PoolKey("arn:f", "7", "1", "arn:f:live")
+
+
+def provide(pool: Pool[Room], count: int) -> list[Room]:
+    """Keep so many environments ready."""
+    return [put(pool, key) for key in pool.keep({READY: count})]
+
+
+def test_provisioned_environments_are_kept_beyond_the_bounds_of_idle_ones(pool: Pool[Room], time: Time) -> None:
+    ready = provide(pool, 3)
+    other = put(pool)
+    time.now_ms = 1_001
+    taken = pool.take(READY)
+
+    assert taken in ready
+    assert all(room.is_alive for room in ready)
+    assert not other.is_alive
+    assert pool.keep({READY: 3}) == []
+
+
+def test_idle_environments_are_counted_without_provisioned_ones(pool: Pool[Room]) -> None:
+    provide(pool, 3)
+    others = [put(pool) for _ in range(2)]
+
+    assert [room.is_alive for room in others] == [True, True]
+
+
+def test_dead_provisioned_environment_is_missing(pool: Pool[Room]) -> None:
+    first, second = provide(pool, 2)
+    first.is_alive = False
+
+    assert pool.keep({READY: 2}) == [READY]
+    assert second.is_alive
+
+
+def test_provisioned_environment_that_runs_is_not_missing(pool: Pool[Room]) -> None:
+    provide(pool, 1)
+    pool.take(READY)
+
+    assert pool.keep({READY: 1}) == []
+
+
+def test_provisioned_environments_are_given_up_when_idle_or_after_their_run(pool: Pool[Room]) -> None:
+    provide(pool, 2)
+    running = pool.take(READY)
+    assert running is not None
+
+    missing = pool.keep({})
+    was_alive = running.is_alive
+    pool.put(READY, running)
+
+    assert missing == []
+    assert was_alive
+    assert not running.is_alive
+    assert pool.take(READY) is None
+
+
+def test_run_on_demand_takes_no_provisioned_environment(pool: Pool[Room]) -> None:
+    (ready,) = provide(pool, 1)
+
+    assert pool.take(PoolKey("arn:f", "7", "1")) is None
+    assert ready.is_alive

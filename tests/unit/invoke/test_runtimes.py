@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import stat
+import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -219,6 +220,31 @@ def test_layers_reach_the_search_paths_of_programs_and_libraries(tmp_path: Path)
     assert variables["PATH"].endswith(":/opt/bin")
     assert variables["LD_LIBRARY_PATH"] == "/var/task:/var/task/lib:/opt/lib"
     assert variables["LAMBDA_TASK_ROOT"] == "/var/task"
+
+
+def can_mount() -> bool:
+    """Whether a process may mount directories that no other process sees."""
+    mine = ["--mount"] if os.getuid() == 0 else ["--user", "--map-root-user", "--mount"]
+    program = shutil.which("unshare")
+    if program is None or not Path("/opt").is_dir() or sys.base_prefix.startswith("/opt/"):
+        return False
+    return subprocess.run([program, *mine, "true"], check=False, capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not can_mount(), reason="this machine lets nobody mount, or has no /opt")
+def test_program_of_a_layer_runs_by_its_full_name(tmp_path: Path) -> None:
+    """As the CDK's BucketDeployment runs /opt/awscli/aws."""
+    CODE["tool"] = executable("tools/greet", "#!/bin/sh\necho hello $(id -u)\n")
+    code = "import subprocess\ndef handler(event, context):\n    return subprocess.getoutput('/opt/tools/greet')"
+    CODE["full name"] = archive({"app.py": code})
+    before = sorted(Path("/opt").iterdir())
+    invoker = make(tmp_path, SystemClock())
+
+    result = run(invoker, "full name", OWN, layers=("tool",))
+    invoker.close()
+
+    assert json.loads(result.payload) == f"hello {os.getuid()}"
+    assert sorted(Path("/opt").iterdir()) == before
 
 
 @needs_node

@@ -153,3 +153,19 @@ def test_entry_that_states_too_small_a_size_writes_no_more_than_that(tmp_path: P
         unpack(bytes(lying), tmp_path)
 
     assert (tmp_path / "app.py").stat().st_size <= 10
+
+
+@pytest.mark.parametrize(
+    ("line", "written"),
+    [
+        ("#!/var/lang/bin/python", "#!/usr/bin/env python3"),
+        ("#!/var/lang/bin/python3.13 -s", "#!/usr/bin/env python3 -s"),
+        ("#!/var/lang/bin/node", "#!/usr/bin/env node"),
+        ("#!/usr/bin/python3", "#!/usr/bin/python3"),
+        ("# Not the first: #!/var/lang/bin/python", "# Not the first: #!/var/lang/bin/python"),
+    ],
+)
+def test_script_finds_the_interpreter_that_aws_has_in_its_runtimes(tmp_path: Path, line: str, written: str) -> None:
+    unpack(archive({"tool": f"{line}\nrest\n"}), tmp_path)
+
+    assert (tmp_path / "tool").read_text() == f"{written}\nrest\n"

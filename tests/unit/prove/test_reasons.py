@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import urllib.request
+import socket
 from typing import Any
 
 import boto3
@@ -35,7 +35,7 @@ def test_message_that_is_left_shows_what_was_returned_and_printed(proved: Prover
 def test_connection_that_was_reported_and_not_raised_is_named(proved: Prover) -> None:
     def handler(event: Any, context: Any) -> Any:
         try:
-            urllib.request.urlopen("http://payments.example.com/charge")
+            socket.create_connection(("payments.example.com", 5432))
         except OSError:
             return {"batchItemFailures": [{"itemIdentifier": event["Records"][0]["messageId"]}]}
 

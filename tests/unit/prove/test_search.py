@@ -8,7 +8,6 @@ import random
 import secrets
 import socket
 import time
-import urllib.request
 import uuid
 from typing import Any
 
@@ -147,7 +146,7 @@ def test_handler_without_effects_is_refused(proved: Prover) -> None:
 
 def test_no_connection_leaves_the_process(proved: Prover) -> None:
     def handler(event: Any, context: Any) -> None:
-        urllib.request.urlopen("http://payments.example.com/charge")
+        socket.create_connection(("payments.example.com", 5432))
 
     with pytest.raises(UserError, match=r"payments\.example\.com"):
         proved(handler)

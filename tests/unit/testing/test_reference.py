@@ -150,11 +150,13 @@ def test_every_path_of_the_reference_answers() -> None:
     document = yaml.safe_load((REFERENCE / "admin.openapi.yaml").read_text("utf-8"))
     calls = [(method.upper(), path) for path, methods in document["paths"].items() for method in methods]
 
+    reads = [call for call in calls if call[0] == "GET"]
     answers = {}
-    for method, path in calls:
+    for group in (reads, *([call] for call in calls if call not in reads)):
         with closing(Desk()) as desk:
-            there = desk.filled(path)
-            answers[method, path] = desk.respond(method, there, QUERIES.get(path, ""), BODIES.get(path, b"")).status
+            for method, path in group:
+                there = desk.filled(path)
+                answers[method, path] = desk.respond(method, there, QUERIES.get(path, ""), BODIES.get(path, b"")).status
 
     assert answers == dict.fromkeys(calls, 200)
     page = (REFERENCE / "admin.md").read_text("utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -67,6 +67,18 @@ def trace_id(request_id: str, begun_at: Instant) -> str:
     """An X-Ray trace header of a run, not sampled. The same run gives the same one."""
     digits = hashlib.sha256(request_id.encode()).hexdigest()
     return f"Root=1-{begun_at // 1000:08x}-{digits[:24]};Parent={digits[24:40]};Sampled=0"
+
+
+PROVISIONS = "provisions"
+"""The topic of commits after which other environments may have to be kept ready."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provision:
+    """So many environments are to be kept ready for runs of this kind: by this ARN, of this version."""
+
+    invocation: Invocation
+    count: int
 
 
 class InvocationStatus(enum.Enum):
@@ -137,6 +149,14 @@ class Invoker(Protocol):
 
     def close(self) -> None:
         """Stop all runs."""
+        ...
+
+
+class Provisioner(Protocol):
+    """What keeps environments ready before the first call."""
+
+    def provide(self, wanted: Sequence[Provision]) -> None:
+        """Keep these environments ready, and give up all others that were kept. Starts missing ones, and waits."""
         ...
 
 

@@ -8,6 +8,7 @@ from typing import Protocol, cast
 
 import httptools
 
+from redrive.core.scope import LOCAL_IP
 from redrive.delivery.bodies import SMALL_BYTES
 from redrive.gateway.http.limits import (
     BODY_BYTES_MAX,
@@ -100,6 +101,7 @@ class Connection(asyncio.Protocol):
         self._waiting: deque[_Item] = deque()
         self._is_last = False
         self._is_writable = True
+        self._source_ip = LOCAL_IP
 
         # This connection's share of the server's totals, and the bytes received since the latest part of a body.
         self._held_body = 0
@@ -112,6 +114,9 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        peer = transport.get_extra_info("peername")
+        if isinstance(peer, tuple):
+            self._source_ip = peer[0]
         if not self._server.admit(self):
             self._is_last, self._keeps_alive = True, False
             self._write(refusal_of(503))
@@ -364,7 +369,8 @@ class Connection(asyncio.Protocol):
         if host:
             self._headers["host"] = host  # Source: RFC 9112, 3.2.2.
         self._body = b""
-        return HttpRequest(method, path, query, self._headers, body if type(body) is bytes else bytes(body))
+        content = body if type(body) is bytes else bytes(body)
+        return HttpRequest(method, path, query, self._headers, content, None, self._source_ip)
 
     # Waiting for the client.
 

@@ -9,13 +9,14 @@ import json
 import platform
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from redrive.core.errors import UserError
-from redrive.invoke.keeping import Say, kept, run_tool
+from redrive.invoke.keeping import Say, kept, place_of, run_tool
 
 MANIFEST, MODULES = "package.json", "node_modules"
 LAYOUT = b"node-1"
@@ -38,23 +39,28 @@ class Npm:
     say: Say
 
     def packages(self, names: Mapping[str, str], what: str) -> Path:
-        """The node_modules with these packages, in these versions. Errors: UserError."""
-        text = json.dumps({"private": True, "dependencies": dict(sorted(names.items()))})
-        return self.installed(what, {MANIFEST: text.encode()})
+        """The node_modules with these packages, in these versions; none of their scripts runs. Errors: UserError."""
+        return self._installed(what, _asking_for(names), "--ignore-scripts")
+
+    def kept_packages(self, names: Mapping[str, str]) -> Path | None:
+        """The node_modules with these packages, if they were installed before; nothing is fetched."""
+        place = place_of(self.cache, _parts(_asking_for(names))) / MODULES
+        return place if place.is_dir() else None
 
     def installed(self, what: str, files: Mapping[str, bytes]) -> Path:
         """The node_modules that a package.json and the files beside it ask for. Errors: UserError."""
+        return self._installed(what, files)
 
+    def _installed(self, what: str, files: Mapping[str, bytes], *more: str) -> Path:
         def make(place: Path) -> None:
-            self.say(f"installing {what} by npm")
+            command = self._found()
+            self.say(f"installing {what} by npm from {_registry(command, place)}")
             for name, content in files.items():
                 (place / name).write_bytes(content)
-            options = ("--omit=dev", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
-            run_tool("npm", f"{what} could not be installed", (*self._found(), "install", *options), place)
+            options = ("--omit=dev", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", *more)
+            run_tool("npm", f"{what} could not be installed", (*command, "install", *options), place)
 
-        parts = [LAYOUT, sys.platform.encode(), platform.machine().encode()]
-        parts += [part for name, content in sorted(files.items()) for part in (name.encode(), content)]
-        return kept(self.cache, parts, make) / MODULES
+        return kept(self.cache, _parts(files), make) / MODULES
 
     def _found(self) -> tuple[str, ...]:
         if shutil.which(self.command[0]) is None:
@@ -63,6 +69,28 @@ class Npm:
                 next_step="Install Node.js, or run `npm install` beside the code yourself.", exit_code=3,
             )  # fmt: skip
         return self.command
+
+
+def _asking_for(names: Mapping[str, str]) -> dict[str, bytes]:
+    text = json.dumps({"private": True, "dependencies": dict(sorted(names.items()))})
+    return {MANIFEST: text.encode()}
+
+
+def _parts(files: Mapping[str, bytes]) -> list[bytes]:
+    parts = [LAYOUT, sys.platform.encode(), platform.machine().encode()]
+    return parts + [part for name, content in sorted(files.items()) for part in (name.encode(), content)]
+
+
+def _registry(command: tuple[str, ...], directory: Path) -> str:
+    """The address from which npm fetches, as its configuration says."""
+    try:
+        ran = subprocess.run(
+            (*command, "config", "get", "registry"), cwd=directory, check=False, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, errors="replace",
+        )  # fmt: skip
+    except OSError:
+        return "an unknown registry"  # The installation says why npm cannot be run.
+    return ran.stdout.strip() or "an unknown registry"
 
 
 def own_sources(files: Mapping[str, Path]) -> list[Path]:

@@ -30,6 +30,11 @@ import sys
 
 OPEN_FILES_MAX = 1_024  # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 
+CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000  # https://man7.org/linux/man-pages/man2/unshare.2.html
+MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18  # https://man7.org/linux/man-pages/man2/mount.2.html
+OPT = "/opt"
+"""Where a function finds the files of its layers on AWS."""
+
 PR_SET_CHILD_SUBREAPER = 36  # https://man7.org/linux/man-pages/man2/PR_SET_CHILD_SUBREAPER.2const.html
 
 LOADED_AHEAD = {
@@ -113,6 +118,30 @@ def adopt_orphans() -> None:
     import ctypes  # noqa: PLC0415 - the import takes some milliseconds, and only this function needs it.
 
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def show_layers(opt_root: str, needed: list[str]) -> None:
+    """Let this process see the files of its layers at /opt, if the machine allows it. No other does. Linux only.
+
+    Code may name its layers' programs in full, as the CDK's BucketDeployment does. Nothing changes where there is no
+    /opt, or where one of the `needed` paths is below it.
+    """
+    paths = [os.path.realpath(path) for path in needed]
+    if not os.path.isdir(OPT) or any(path.startswith(f"{OPT}/") for path in paths):  # noqa: PTH112
+        return
+    import ctypes  # noqa: PLC0415 - the import takes some milliseconds, and few functions have layers.
+
+    libc, user, group = ctypes.CDLL(None), os.getuid(), os.getgid()
+    # Who is not root may mount in a namespace of users of his own, where he stays who he is.
+    if libc.unshare(CLONE_NEWNS if user == 0 else CLONE_NEWNS | CLONE_NEWUSER):
+        return
+    if user:
+        for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+            with open(f"/proc/self/{name}", "w") as file:  # noqa: PTH123
+                file.write(text)
+    if libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None):
+        return  # Other processes would see the next mount.
+    libc.mount(opt_root.encode(), OPT.encode(), None, MS_BIND | MS_REC, None)
 
 
 def reap(runtime: int) -> int | None:
@@ -255,6 +284,9 @@ def main(arguments: list[str]) -> None:
         return
     os.close(adopting)
     os.setsid()
+    if uses_linux and opt_root:
+        programs = [sys.executable, sys.base_prefix, *([handler] if runtime == "-" else [])]
+        show_layers(opt_root, [task_root, opt_root, package_root, *programs])
     tie_to(int(lifeline), uses_linux=uses_linux)
     if runtime != "-":
         load_ahead(package_root, runtime)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -46,6 +46,8 @@ class PoolKey:
     function: str
     version: str
     revision: str
+    provisioned: str = ""
+    """The qualified ARN for whose calls the environment is kept ready; empty if it was started for a run."""
 
 
 @dataclass(slots=True)
@@ -75,7 +77,8 @@ class Pool(Generic[E]):
         self._idle: list[_Idle[E]] = []
         self._admitted: Counter[str] = Counter()
         self._unreserved = 0
-        self._running: set[E] = set()
+        self._running: dict[E, PoolKey | None] = {}
+        self._kept: Mapping[PoolKey, int] = {}
         self._changed = threading.Condition()
         self.is_closed = False
 
@@ -120,12 +123,34 @@ class Pool(Generic[E]):
         _close_all(outdated)
         if found is None:
             return None
-        return self.adopt(found.environment)
+        return self.adopt(found.environment, key)
 
-    def adopt(self, environment: E) -> E:
-        """Register a running environment, so that closing the pool ends it."""
+    def keep(self, wanted: Mapping[PoolKey, int]) -> list[PoolKey]:
+        """Keep so many environments of each provisioned key, however long they are idle; returns what is missing.
+
+        Ends idle ones that are not wanted any more, or have died. Those that run are ended after their run.
+        """
         with self._changed:
-            self._running.add(environment)
+            self._kept = wanted
+            counts = Counter(key for key in self._running.values() if key is not None)
+            left: list[_Idle[E]] = []
+            ended: list[_Idle[E]] = []
+            for idle in self._idle:
+                counts[idle.key] += 1
+                is_wanted = idle.environment.is_alive and counts[idle.key] <= wanted.get(idle.key, 0)
+                if idle.key.provisioned and not is_wanted:
+                    counts[idle.key] -= 1
+                    ended.append(idle)
+                else:
+                    left.append(idle)
+            self._idle = left
+        _close_all(ended)
+        return [key for key, number in wanted.items() for _ in range(number - counts[key])]
+
+    def adopt(self, environment: E, key: PoolKey | None = None) -> E:
+        """Register a running environment, so that closing the pool ends it. `key`: for what it was taken."""
+        with self._changed:
+            self._running[environment] = key
             if self.is_closed:
                 environment.kill()
         return environment
@@ -133,11 +158,23 @@ class Pool(Generic[E]):
     def put(self, key: PoolKey, environment: E) -> None:
         """Keep an environment for the next run; if there are too many, the longest idle one is evicted."""
         with self._changed:
-            self._running.discard(environment)
+            self._running.pop(environment, None)
             self._idle.append(_Idle(key, environment, self._monotonic()))
-            surplus = len(self._idle) if self.is_closed else max(0, len(self._idle) - self._idle_max)
-            dropped, self._idle = self._idle[:surplus], self._idle[surplus:]
+            dropped = list(self._idle) if self.is_closed else self._surplus(key)
+            if dropped:
+                self._idle = [idle for idle in self._idle if idle not in dropped]
         _close_all(dropped)
+
+    def _surplus(self, key: PoolKey) -> list[_Idle[E]]:
+        """What is too much after an environment of this key was added: the longest idle ones."""
+        if key.provisioned:
+            same = [idle for idle in self._idle if idle.key == key]
+            running = sum(other == key for other in self._running.values())
+            return same[: max(0, len(same) + running - self._kept.get(key, 0))]
+        if len(self._idle) <= self._idle_max:  # Seldom more: the list below is not made for each run.
+            return []
+        on_demand = [idle for idle in self._idle if not idle.key.provisioned]
+        return on_demand[: max(0, len(on_demand) - self._idle_max)]
 
     def freeze_idle(self, after_ms: float) -> bool:
         """Freeze the environments that have been idle for so long; returns whether unfrozen ones are left."""
@@ -154,7 +191,7 @@ class Pool(Generic[E]):
         """End an environment after its run."""
         environment.close()
         with self._changed:
-            self._running.discard(environment)
+            self._running.pop(environment, None)
 
     def close(self, wait_s: float) -> None:
         """End all environments; waits until their runs have noticed."""
@@ -171,7 +208,8 @@ class Pool(Generic[E]):
     def _is_outdated(idle: _Idle[E], key: PoolKey, oldest: float) -> bool:
         same_place = (idle.key.function, idle.key.version) == (key.function, key.version)
         superseded = same_place and idle.key.revision != key.revision
-        return superseded or idle.since_ms < oldest or not idle.environment.is_alive
+        is_old = idle.since_ms < oldest and not idle.key.provisioned
+        return superseded or is_old or not idle.environment.is_alive
 
 
 def _close_all(idle: list[_Idle[E]]) -> None:

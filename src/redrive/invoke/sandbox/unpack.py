@@ -6,6 +6,7 @@ import hashlib
 import io
 import lzma
 import os
+import re
 import shutil
 import tempfile
 import threading
@@ -25,6 +26,9 @@ from redrive.core.archives import (
 )
 
 READ_BYTES = 256 * 1024
+
+_INTERPRETER = re.compile(rb"\A#!/var/lang/bin/(python|node)[\d.]*(?=[ \n])")
+"""The first line of a script for an interpreter where only AWS has it, as in the CDK's layer of the AWS CLI."""
 
 
 class UnusableCode(Exception):
@@ -146,9 +150,17 @@ def _make_folder(directory: Path, place: Parts, made: set[Parts]) -> None:
 
 
 def _write(content: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path) -> None:
-    """Write a file. Reads no more bytes than its directory entry says, then verifies the checksum."""
+    """Write a file. Reads no more bytes than its directory entry says, then verifies the checksum.
+
+    A script for an interpreter of AWS's runtimes gets a first line by which that interpreter is found on PATH.
+    """
     mode = 0o555 if mode_of(entry) & 0o111 else 0o444
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
     with content.open(entry) as source, os.fdopen(handle, "wb") as target:
+        target.write(_INTERPRETER.sub(_found_by_path, source.read(READ_BYTES)))
         shutil.copyfileobj(source, target, READ_BYTES)
         os.fchmod(handle, mode)
+
+
+def _found_by_path(line: re.Match[bytes]) -> bytes:
+    return b"#!/usr/bin/env " + (b"python3" if line[1] == b"python" else line[1])

@@ -16,13 +16,18 @@ from redrive.delivery.outside.invocation import Invocation
 
 RUNTIME_DIR = "/var/runtime"
 
+ON_DEMAND = "on-demand"
+IN_ADVANCE = "provisioned-concurrency"
+"""How an environment was initialized: for a run, or before the first."""
+
 RENEWAL_MS = 6 * HOUR_MS
 """The longest time that an environment is reused; its credentials are valid for as long again."""
 
 
 def function_variables(
-    invocation: Invocation, *, log_stream: str, task_root: str, endpoint_url: str, credentials: TemporaryCredentials
-) -> dict[str, str]:
+    invocation: Invocation, *, log_stream: str, task_root: str, endpoint_url: str, credentials: TemporaryCredentials,
+    initialization: str = ON_DEMAND,
+) -> dict[str, str]:  # fmt: skip
     """The variables of an execution environment, without those that only a separate process needs."""
     region = Arn.parse(invocation.function_arn).region
     return {
@@ -32,7 +37,7 @@ def function_variables(
         "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(invocation.memory_mb),
         "AWS_LAMBDA_FUNCTION_NAME": invocation.function_name,
         "AWS_LAMBDA_FUNCTION_VERSION": invocation.version,
-        "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+        "AWS_LAMBDA_INITIALIZATION_TYPE": initialization,
         "AWS_LAMBDA_LOG_GROUP_NAME": invocation.log_group,
         "AWS_LAMBDA_LOG_STREAM_NAME": log_stream,
         "AWS_REGION": region,

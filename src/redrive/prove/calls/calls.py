@@ -13,12 +13,17 @@ Params = Mapping[str, object]
 
 EFFECT_SERVICE = "effect"
 """The service of calls that are declared effects of `redrive.handler`."""
+HTTP_SERVICE = "http"
+"""The service of requests over HTTP: `http:POST:api.example.com/charges`."""
+
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+"""Methods that change nothing. Source: https://www.rfc-editor.org/rfc/rfc9110#section-9.2.1"""
 
 _READS = (
-    "Analyze", "BatchGet", "Classify", "Compare", "Converse", "Decrypt", "Describe", "Detect", "Encrypt", "Filter",
-    "GenerateDataKey", "GenerateMac", "GenerateRandom", "Get", "Head", "InvokeEndpoint", "InvokeModel", "List",
-    "Lookup", "Query", "ReEncrypt", "Receive", "Recognize", "Retrieve", "Scan", "Search", "Select", "Simulate",
-    "Synthesize", "Translate", "Validate", "Verify",
+    "Analyze", "BatchDescribe", "BatchDetect", "BatchGet", "Classify", "Compare", "Converse", "Decrypt", "Describe",
+    "Detect", "Encrypt", "Filter", "GenerateDataKey", "GenerateMac", "GenerateRandom", "Get", "Head", "InvokeEndpoint",
+    "InvokeModel", "List", "Lookup", "Query", "ReEncrypt", "Receive", "Recognize", "Retrieve", "Scan", "Search",
+    "Select", "Simulate", "Synthesize", "Translate", "Validate", "Verify",
 )  # fmt: skip
 """How the names of calls begin that change nothing."""
 _TARGETS = (
@@ -27,6 +32,8 @@ _TARGETS = (
 )  # fmt: skip
 _WRITTEN = {"ConditionCheckItem": "GetItem"}
 """Changes nothing: a condition check."""
+_UPLOADING = frozenset({"AbortMultipartUpload", "CreateMultipartUpload", "UploadPart", "UploadPartCopy"})
+"""Writes of S3 of which nothing can be seen before CompleteMultipartUpload."""
 _SILENT_SERVICES = frozenset({"cloudwatch", "logs", "sts", "xray"})
 """Writes that report about the work, and are not work themselves."""
 
@@ -48,12 +55,14 @@ class Call:
     @property
     def changes(self) -> bool:
         """Whether it can change something."""
+        if self.service == HTTP_SERVICE:
+            return self.operation not in _SAFE_METHODS
         return not self.operation.startswith(_READS) and (self.service, self.operation) != ("kms", "Sign")
 
     @property
     def is_silent(self) -> bool:
-        """Whether only people look at what the call changes."""
-        return self.service in _SILENT_SERVICES
+        """Whether only people look at what the call changes, or nobody before another call."""
+        return self.service in _SILENT_SERVICES or (self.service == "s3" and self.operation in _UPLOADING)
 
     def matches(self, patterns: tuple[str, ...]) -> bool:
         """Whether one of the patterns (`dynamodb:PutItem:reports*`) matches this call."""
@@ -62,6 +71,8 @@ class Call:
     def __str__(self) -> str:
         if self.service == EFFECT_SERVICE:
             return f"the effect {self.operation}"
+        if self.service == HTTP_SERVICE:
+            return f"{self.operation} {self.params.get('Scheme', 'https')}://{self.target}"
         return f"{self.service} {self.operation}" + (f" on {self.target}" if self.target else "")
 
 
@@ -90,6 +101,11 @@ def parts_of(call: Call) -> tuple[Call, ...]:
                 call_of(call.service, "GetItem", {"TableName": table, "Key": key})
                 for table, wanted in tables.items()
                 for key in members_of(mapping_of(wanted), "Keys")
+            )
+        case "s3", "DeleteObjects":
+            deleted = map(mapping_of, members_of(mapping_of(call.params.get("Delete")), "Objects"))
+            return tuple(
+                call_of(call.service, "DeleteObject", {"Bucket": call.params.get("Bucket"), **one}) for one in deleted
             )
         case "sns", "PublishBatch":
             return tuple(
@@ -140,3 +156,13 @@ def as_sent(client: BaseClient, operation: str, params: Params) -> Params:
         answers = client.meta.events.emit(f"{event}.{place}", params=settled, model=model, context=context)
         settled = next((answer for _, answer in answers if answer is not None), settled)
     return cast("Params", settled)
+
+
+def with_body_read(params: Params) -> Params:
+    """The parameters with the bytes of a stream that is their body, so that the call can be made more than once."""
+    body = params.get("Body")
+    read = getattr(body, "read", None)
+    if read is None:
+        return params
+    content = read()
+    return {**params, "Body": content.encode() if isinstance(content, str) else bytes(content)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
-from redrive.prove.calls.calls import Call
+from redrive.prove.calls.calls import HTTP_SERVICE, Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,9 @@ _MEMORIES: dict[tuple[str, str, str], int] = {
     ("cloudcontrol", "DeleteResource", "ClientToken"): 36 * HOUR_MS,
 }
 
+KEY_OF_REQUEST, MEMORY_OF_REQUEST = "IdempotencyKey", "KeyMemoryMs"
+"""Parameters of a request over HTTP: its idempotency key, and for how long the API knows the key again."""
+
 _TOKEN_NAMES = frozenset({"clienttoken", "clientrequesttoken", "idempotencytoken", "messagededuplicationid"})
 MEMORY_ELSEWHERE_MS = 8 * HOUR_MS
 """The time where AWS's documentation states none: the shortest that it states for tokens of this kind."""
@@ -46,6 +49,9 @@ MEMORY_ELSEWHERE_MS = 8 * HOUR_MS
 
 def token_of(call: Call) -> Token | None:
     """The token by which a service deduplicates a call; None if each call counts."""
+    if call.service == HTTP_SERVICE:
+        key, memory_ms = call.params.get(KEY_OF_REQUEST), call.params.get(MEMORY_OF_REQUEST)
+        return Token(key, memory_ms) if isinstance(key, str) and isinstance(memory_ms, int) else None
     for name, value in sorted(call.params.items()):
         known = _MEMORIES.get((call.service, call.operation, name))
         if isinstance(value, str) and (known is not None or name.lower() in _TOKEN_NAMES):

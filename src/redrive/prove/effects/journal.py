@@ -8,6 +8,7 @@ idempotency key) counts each time.
 from __future__ import annotations
 
 import functools
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,7 +20,7 @@ from redrive.languages.dynamo.expressions.tree import AddTo, Difference, ListApp
 from redrive.prove.calls.batches import taken_of
 from redrive.prove.calls.calls import EFFECT_SERVICE, Call, Params, mapping_of, members_of, parts_of
 from redrive.prove.calls.sorting import Role, Sorting
-from redrive.prove.calls.tokens import token_of
+from redrive.prove.calls.tokens import KEY_OF_REQUEST, MEMORY_OF_REQUEST, token_of
 from redrive.prove.effects.contents import Facts, facts_of
 from redrive.prove.effects.declared import Declared
 
@@ -36,8 +37,15 @@ _SAMPLES: Mapping[str, object] = {
 }  # fmt: skip
 """A value of each type: only the types of an update's values matter for what the update does."""
 
-_ADDRESSES = frozenset({"QueueUrl", "TopicArn", "TableName"})
-"""Parameters that name the target of a call."""
+_ADDRESSES = frozenset({"QueueUrl", "TopicArn", "TableName", "Scheme", KEY_OF_REQUEST, MEMORY_OF_REQUEST})
+"""Parameters that name the target of a call, or the call itself."""
+
+_MAKING = ("PutObject", "CopyObject", "CompleteMultipartUpload")
+"""The calls that make an object."""
+_TEXT_BYTES_MAX = 4_096
+_OF_BYTES = frozenset(
+    {"ChecksumAlgorithm", "ContentLength", "ContentMD5", "MpuObjectSize", "MultipartUpload", "UploadId"}
+)
 
 ITEM_IN = "item in "
 RECORD_IN = "record in "
@@ -126,13 +134,14 @@ class Journal:
                 self._note_message(call, call.params, answer)
             case "sqs", "SendMessageBatch":
                 self._note_batch(call, answer)
-            case "s3", "PutObject" | "CopyObject" | "DeleteObject":
-                key = f"{call.target}/{call.params.get('Key')}"
-                self._set(Trace(f"{call.operation} on {call.target}", self.stable(key), key, facts=self._facts(call)))
+            case "s3", _ if "Key" in call.params:
+                self._note_object(call)
             case "scheduler", _:
                 self._set(Trace(str(call), str(call), call.target, facts=self._facts(call)))
+            case "http", _:
+                self._note_request(call, now)
             case _:
-                self._note_call(call, now)
+                self._note_call(call, now, str(call))
 
     def _note_write(self, call: Call, role: Role) -> None:
         item = self._item(call, role)
@@ -151,6 +160,28 @@ class Journal:
         else:
             self._set(Trace(_deleted(call.target), item.label, item.identity, role))
 
+    def _note_object(self, call: Call) -> None:
+        """An object that the handler made itself and deletes again leaves nothing behind."""
+        key = f"{call.target}/{call.params['Key']}"
+        trace = Trace(f"{call.operation} on {call.target}", self.stable(key), key, facts=self._object_facts(call))
+        of_key = {one for one in self.traces if one.identity == key and one.kind.endswith(f" on {call.target}")}
+        if call.operation == "DeleteObject":
+            made = {one for one in of_key if one.kind.startswith(_MAKING)}
+            self.traces -= of_key - {trace}
+            if made:
+                return
+        elif call.operation in _MAKING:
+            self.traces -= {one for one in of_key if one.kind.startswith("DeleteObject ")}
+        self._set(trace)
+
+    def _object_facts(self, call: Call) -> Facts:
+        """What a call writes: its parameters without those about its own bytes. Long contents are shown by a hash."""
+        params = {name: value for name, value in call.params.items() if name not in _OF_BYTES}
+        body = params.get("Body")
+        if isinstance(body, bytes | bytearray | str):
+            params["Body"] = _content_told(body.encode() if isinstance(body, str) else bytes(body))
+        return self._facts(Call(call.service, call.operation, call.target, params))
+
     def _note_message(self, call: Call, message: Params, answer: Params) -> None:
         kind, identity = f"message to {call.target}", str(answer.get("MessageId"))
         if not any(trace.kind == kind and trace.identity == identity for trace in self.traces):
@@ -163,13 +194,26 @@ class Journal:
             done = mapping_of(sent)
             self._note_message(call, entries.get(str(done.get("Id")), {}), done)
 
-    def _note_call(self, call: Call, now: Instant) -> None:
+    def _note_request(self, call: Call, now: Instant) -> None:
+        """A request that sets something sets the same again; any other counts each time, unless it has a key."""
+        kind = self.kind_of_request(call)
+        if token_of(call) is None and _sets_the_same(call):
+            query = ", ".join(f"{path}={text!r}" for path, text in facts_of(call.params.get("Query") or {}))
+            self._set(Trace(kind, self.stable(query), f"{call.target} {query}", facts=self._facts(call)))
+        else:
+            self._note_call(call, now, kind)
+
+    def kind_of_request(self, call: Call) -> str:
+        """The kind of effect of a request: its method and its URL, without what differs between two histories."""
+        return self.stable(str(call))
+
+    def _note_call(self, call: Call, now: Instant, kind: str) -> None:
         token, facts = token_of(call), self._facts(call)
         if token is None:
             label = ", ".join(f"{path}={text!r}" for path, text in facts)
-            self._add_each(Trace(str(call), label, "", facts=facts))
+            self._add_each(Trace(kind, label, "", facts=facts))
         else:
-            self._is_new(Trace(str(call), str(call), token.text, facts=facts), token.memory_ms, now)
+            self._is_new(Trace(kind, kind, token.text, facts=facts), token.memory_ms, now)
 
     def _item(self, call: Call, role: Role) -> Trace:
         kind = ITEM_IN if role is Role.EFFECT else RECORD_IN
@@ -214,6 +258,25 @@ class Journal:
 def key_told(values: Params, names: Sequence[str]) -> str:
     """The key of an item for the user: `id=order-1, part=2`."""
     return ", ".join(f"{name}={_plain(values.get(name))}" for name in names)
+
+
+def _sets_the_same(call: Call) -> bool:
+    """Whether a request that is made twice leaves what one leaves: PATCH does if its body names members and values.
+
+    Source: https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2 and https://www.rfc-editor.org/rfc/rfc7396
+    """
+    is_merge = call.operation == "PATCH" and isinstance(call.params.get("Body"), Mapping)
+    return call.operation in {"PUT", "DELETE"} or is_merge
+
+
+def _content_told(body: bytes) -> str:
+    """The content of an object as text; of a long one, or one that is no text, its length and hash."""
+    if len(body) <= _TEXT_BYTES_MAX:
+        try:
+            return body.decode()
+        except UnicodeDecodeError:
+            pass
+    return f"{len(body)} bytes, sha256 {hashlib.sha256(body).hexdigest()}"
 
 
 def _deleted(table: str) -> str:

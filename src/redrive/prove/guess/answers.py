@@ -15,6 +15,7 @@ DEPTH_MAX = 6
 
 _MORE = re.compile(r"(?i)^(next|.*token$|.*marker$|is_?truncated|has_?more|lastevaluated|cursor)")
 """Members that say that there are further pages."""
+_ADDRESS = re.compile(r"(?i)(url|uri|endpoint)$")
 _BODY = b"{}"
 _AT = datetime(2025, 1, 1, tzinfo=UTC)
 _PLAIN: dict[str, object] = {
@@ -49,7 +50,7 @@ def _value(shape: Shape, asked: dict[str, object], name: str, depth: int) -> obj
         case StringShape(enum=[first, *_]):
             return first
         case _ if shape.type_name == "string":
-            return f"sample-{name}" if name else "sample"
+            return f"https://example.com/sample-{name}" if _ADDRESS.search(name) else f"sample-{name}".rstrip("-")
         case _ if shape.serialization.get("streaming") or shape.metadata.get("streaming"):
             return StreamingBody(io.BytesIO(_BODY), len(_BODY))
         case _:
@@ -61,6 +62,7 @@ def read_answer(shape: StructureShape | None, asked: dict[str, object]) -> dict[
     answer = {} if shape is None else cast("dict[str, object]", answer_of(shape, asked))
     if shape is not None:
         for name, member in shape.members.items():
-            if member.serialization.get("streaming") or name == shape.serialization.get("payload") == "Body":
+            is_payload = name == shape.serialization.get("payload") and member.type_name == "blob"
+            if member.serialization.get("streaming") or is_payload:
                 answer[name] = StreamingBody(io.BytesIO(_BODY), len(_BODY))
     return {**answer, "ResponseMetadata": {"HTTPStatusCode": 200, "RetryAttempts": 0}}

@@ -17,6 +17,8 @@ EventPath = tuple[EventKey, ...]
 
 _REPORTS = re.compile("batchItemFailures|batch_item_failures|BatchProcessor|process_partial_response|redrive.handler")
 
+_DATA_CLASS = re.compile(r"\b(S3Event|SQSEvent|SNSEvent|EventBridgeEvent|KinesisStreamEvent|DynamoDBStreamEvent)\b")
+
 FILES_MAX = 40
 """How many files of the user's own are read at most."""
 CALLS_MAX = 4
@@ -27,36 +29,40 @@ CALLS_MAX = 4
 class Reading:
     """What is read. `paths` are the keys of the event with the line that reads each; `compared` are the texts with
     which the value at a path is compared; `variables` are the names of variables without a default. `reports_failures`:
-    it, or a library that it uses, may name in its answer what has failed of a batch.
+    it, or a library that it uses, may name in its answer what has failed of a batch. `data_class` is the class of
+    Powertools that it reads its event with.
     """
 
     paths: dict[EventPath, str] = field(default_factory=dict)
     compared: dict[EventPath, list[str]] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
     reports_failures: bool = False
+    data_class: str = ""
 
 
 def read_handler(file: Path, function: str) -> Reading:
     """Read the function of a file, with the files beside it that it imports. What cannot be parsed is left out."""
     reading = Reading()
-    for own in _own_files(file):
-        tree = _parsed(own)
+    for own in own_files(file):
+        tree = parsed(own)
         if tree is not None:
             reading.reports_failures |= _REPORTS.search(own.read_text("utf-8")) is not None
             reading.variables |= {name: f"{own.name}:{line}" for name, line in _variables(tree)}
-    tree = _parsed(file)
+    tree = parsed(file)
     if tree is not None:
-        _Events(tree, file.name, reading).follow(function)
+        named = _DATA_CLASS.search(file.read_text("utf-8"))
+        reading.data_class = "" if named is None else named[1]
+        Events(tree, file.name, reading).follow(function)
     return reading
 
 
-def _own_files(file: Path) -> Iterator[Path]:
+def own_files(file: Path) -> Iterator[Path]:
     """The file, and those beside or below it that are imported from it."""
     waiting, seen = [file], {file}
     while waiting and len(seen) <= FILES_MAX:
         current = waiting.pop()
         yield current
-        tree = _parsed(current)
+        tree = parsed(current)
         for name in () if tree is None else _imported(tree):
             beside = file.parent / Path(*name.split("."))
             for found in (beside.with_suffix(".py"), beside / "__init__.py"):
@@ -65,7 +71,8 @@ def _own_files(file: Path) -> Iterator[Path]:
                     waiting.append(found)
 
 
-def _parsed(file: Path) -> ast.Module | None:
+def parsed(file: Path) -> ast.Module | None:
+    """The syntax tree of a file; None if it cannot be parsed."""
     try:
         return ast.parse(file.read_text("utf-8"))
     except (OSError, ValueError, SyntaxError):
@@ -110,7 +117,11 @@ def _text(node: ast.expr) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
-class _Events:
+_TEXTS = (("body",), ("Message",))
+"""The ends of paths whose texts are documents themselves."""
+
+
+class Events:
     """Follows the event through a module's functions."""
 
     def __init__(self, tree: ast.Module, name: str, reading: Reading) -> None:
@@ -213,7 +224,7 @@ class _Events:
                 return None if path is None else (*path, step)
             case ast.Call(func=func, args=[*arguments]) if (text := _decoded(func, arguments)) is not None:
                 path = self._path(text, names)
-                return path if path is not None and "kinesis" in path else None
+                return path if path is not None and ("kinesis" in path or path[-1:] in _TEXTS) else None
             case ast.BoolOp(op=ast.Or(), values=[value, *_]) | ast.NamedExpr(value=value):
                 return self._path(value, names)
             case _:
@@ -221,7 +232,7 @@ class _Events:
 
 
 def _decoded(func: ast.expr, arguments: Sequence[ast.expr]) -> ast.expr | None:
-    """What a call decodes: the data of a record of Kinesis is JSON in base64."""
+    """What a call decodes: the data of a record of Kinesis is JSON in base64, a message of a queue or topic is JSON."""
     name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
     if name in {"loads", "b64decode", "str"} and arguments:
         return arguments[0]

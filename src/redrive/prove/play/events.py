@@ -50,6 +50,8 @@ class Called:
     faults: tuple[Fault, ...]
     is_nested: bool
     is_retried: bool
+    is_declared: bool = False
+    """Whether the user has declared that the call is an effect."""
     is_resumed: bool = False
     """Whether another run came while this run was paused right before the call."""
 

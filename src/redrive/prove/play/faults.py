@@ -22,13 +22,17 @@ class Fault(enum.Enum):
     PARTLY_REFUSED = "partly-refused"
     THROTTLED = "throttled"
     OUTAGE = "outage"
+    UNREACHED = "unreached"
+    """A connection for a request over HTTP is refused, for the rest of the run."""
+    BAD_GATEWAY = "bad-gateway"
+    """A request over HTTP takes effect, and a gateway in between answers with status 502."""
     OVERLAP = "overlap"
     OVERLAP_LATE = "overlap-late"
     AGAIN = "again"
     AGAIN_LATE = "again-late"
 
 
-STRIKES_AFTER = frozenset({Fault.CRASH_AFTER, Fault.LOST})
+STRIKES_AFTER = frozenset({Fault.CRASH_AFTER, Fault.LOST, Fault.BAD_GATEWAY})
 """Faults that strike after the call was answered, and leave the call itself unchanged."""
 ENDS_RUN = frozenset({Fault.CRASH_BEFORE, Fault.CRASH_AFTER})
 LETS_IN = frozenset({Fault.OVERLAP, Fault.OVERLAP_LATE, Fault.AGAIN, Fault.AGAIN_LATE})

@@ -21,21 +21,27 @@ from botocore.client import BaseClient
 from botocore.exceptions import BotoCoreError, ClientError
 
 from redrive.core.clock import SECOND_MS, Instant
-from redrive.core.documents import load_json
+from redrive.core.documents import Document, load_json
 from redrive.core.errors import Bug
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.invoke.runtime.context import LambdaContext
 from redrive.invoke.runtime.handlers import Answer, error_answer, run_handler
-from redrive.prove.calls.calls import EFFECT_SERVICE, Call, Params, as_sent, call_of, mapping_of
+from redrive.prove.calls.calls import EFFECT_SERVICE, Call, Params, as_sent, call_of, mapping_of, with_body_read
+from redrive.prove.calls.given import NOTHING_GIVEN, Given
 from redrive.prove.effects.declared import Declared, watched_effects
 from redrive.prove.effects.journal import Journal, Trace
+from redrive.prove.guess.http_answers import guessed_document
 from redrive.prove.play.events import Called, DeadLettered, Ended, Ending, Event, Sent, Shown
 from redrive.prove.play.faults import LETS_IN, REDRIVES_MAX, Act, Fault, Leg, Strike
 from redrive.prove.play.running import Died, Passage, Run, given, handles_of, told
 from redrive.prove.play.strikes import Strikes
 from redrive.prove.play.transport import Asked, Transport, Way, can_retry
 from redrive.prove.play.variables import process_variables, run_variables
-from redrive.prove.process.subject import Subject
+from redrive.prove.play.web import Web
+from redrive.prove.process.exchange import HttpAnswer, HttpAsked
+from redrive.prove.process.http import answered_http
+from redrive.prove.process.http_async import answered_libraries
+from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.process.surroundings import Surroundings, replaced, variables
 from redrive.prove.process.threads import Threads, Unordered
 from redrive.prove.stage.messages import Left, Messages, StreamRecords, messages_of
@@ -75,7 +81,9 @@ class Moment:
 class Performance:
     """A handler, its trigger and a stage for them."""
 
-    def __init__(self, subject: Subject | None, *, seed: int, improvised: Improvised | None = None) -> None:
+    def __init__(
+        self, subject: Subject | None, *, seed: int, improvised: Improvised | None = None, given: Given = NOTHING_GIVEN
+    ) -> None:
         """With `improvised`, missing tables and queues are made at their first use.
 
         The subject may be set later, before the first leg.
@@ -103,8 +111,9 @@ class Performance:
         self._is_inside = ContextVar("is_inside", default=False)
         self._threads = Threads(self._is_handlers, lambda: self.stage.now, self._sleep)
         self._escape: BaseException | None = None
-        self.made_up: dict[str, str] = {}
-        """The reads of what the engine does not have, whose answers were made up."""
+        self.web = Web(given, self._guessed_document)
+        self.made_up = self.web.guesses
+        """The answers that were made up: of HTTP, and of reads of what the engine does not have."""
         self.failed_at: tuple[str, ...] = ()
         """The lines of the user's code in the traceback of the last run that failed."""
         self.is_endless = False
@@ -158,6 +167,8 @@ class Performance:
             stack.enter_context(self._threads.entered())
             stack.enter_context(replaced(BaseClient, "_make_api_call", ask))
             stack.enter_context(watched_effects(self._happening))
+            stack.enter_context(answered_http(self.request))
+            stack.enter_context(answered_libraries(self.request))
             stack.enter_context(transport.entered())
             yield
 
@@ -194,7 +205,7 @@ class Performance:
         """
         return self.stage.likeness(
             _told_in_order(self.journal.traces),
-            [(run.deadline_at, sorted(run.throttled), run.met) for run in self._running],
+            [(run.deadline_at, sorted(run.throttled), sorted(run.unreached), run.met) for run in self._running],
         )
 
     @property
@@ -264,6 +275,7 @@ class Performance:
         if self._transport is None:
             raise Bug("a call before the process was entered")
         transport = self._transport
+        params = with_body_read(params)
         call = call_of(client.meta.service_model.service_name, operation, as_sent(client, operation, params))
         note_guess = functools.partial(self._note_guess, call)
         with self._escaping():
@@ -279,6 +291,21 @@ class Performance:
                 asked = Asked(client, call, params, passage.way, passage.take_effect, note_guess)
                 passage.answer = transport.send(asked)
             return passage.answer
+
+    def request(self, asked: HttpAsked) -> HttpAnswer:
+        """Answer a request over HTTP. Errors: ConnectionRefusedError; TimeoutError if the answer is lost."""
+        call = self.web.call_of(asked)
+        with self._escaping():
+            if not self._threads.is_mine:
+                raise self._threads.refuse(f"a thread that goes on by itself sends {call}")
+            if not self._running or self._is_inside.get():
+                return self.web.answer(asked, call)
+            with self._boundary(call, self._note_call(call), is_retried=False) as passage, self._inside():
+                return self.web.pass_on(asked, call, passage, is_outage=call.name == self.outage)
+
+    def _guessed_document(self) -> Document:
+        """What answers over HTTP say that nobody has given: what the handler reads of them."""
+        return guessed_document(self.subject.file) if isinstance(self.subject, NamedSubject) else {}
 
     def _run(self, invocation: Invocation) -> Answer:
         context = LambdaContext(
@@ -361,6 +388,7 @@ class Performance:
                 Called(
                     self.stage.now, run.number, index, call, place, outcome, passage.times, faults,
                     is_nested=len(self._running) > 1, is_retried=is_retried, is_resumed=is_resumed,
+                    is_declared=call.matches(self.journal.sorting.effects),
                 )
             )  # fmt: skip
 
@@ -382,7 +410,7 @@ class Performance:
         except Exception as error:  # An exception of the user's effect goes to the handler.
             run.meet(self.stage.now, repr(error))
             raise
-        record("")
+        record(passage.outcome)
         run.meet(self.stage.now, passage.answer)
         self._after(run, index, faults)
 

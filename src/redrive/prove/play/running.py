@@ -35,6 +35,7 @@ class Run:
     invocation: Invocation | None = None
     """What it was invoked with, unless a queue has fed it."""
     throttled: set[str] = field(default_factory=set)
+    unreached: set[str] = field(default_factory=set)
     death: Ending | None = None
     met: list[tuple[Instant, str]] = field(default_factory=list)
     """What it received and was told, and when: two runs with equal observations continue alike."""
@@ -52,10 +53,16 @@ class Run:
         """How a call of this name proceeds: refused while an outage of its kind lasts, and refused after a throttle."""
         if Fault.THROTTLED in faults:
             self.throttled.add(name)
+        if Fault.UNREACHED in faults:
+            self.unreached.add(name)
+        if name in self.unreached:
+            return Way.UNREACHED
         if name in self.throttled or name == outage:
             return Way.REFUSED
         if Fault.LOST in faults:
             return Way.LOST
+        if Fault.BAD_GATEWAY in faults:
+            return Way.BAD_GATEWAY
         if Fault.PARTLY_REFUSED in faults:
             return Way.PARTLY
         return Way.RETRIED if Fault.LOST_AND_RETRIED in faults else Way.NORMAL
@@ -74,6 +81,8 @@ class Passage:
     note: Callable[[Params], None]
     times: int = 0
     answer: object = None
+    outcome: str = ""
+    """What the handler was told if the call failed without an exception: `status 503`."""
 
     def take_effect(self, answer: Params) -> None:
         """Record that the call took effect."""

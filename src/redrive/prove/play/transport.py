@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import enum
 import functools
+import hashlib
 import io
 import json
 import marshal
@@ -73,6 +74,8 @@ class Way(enum.Enum):
     LOST = enum.auto()
     RETRIED = enum.auto()
     PARTLY = enum.auto()
+    UNREACHED = enum.auto()
+    BAD_GATEWAY = enum.auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,12 +276,16 @@ def _written(model: botocore.model.OperationModel, params: Params) -> HttpReques
     if isinstance(body, dict):
         body = urlencode(body, doseq=True)
         headers.setdefault("content-type", "application/x-www-form-urlencoded; charset=utf-8")
-    query = urlencode(made["query_string"] or {}, doseq=True)
-    path = made["url_path"]
+    path, _, fixed = made["url_path"].partition("?")  # The fixed query of an operation: `?uploads`.
+    query = "&".join(filter(None, (fixed, urlencode(made["query_string"] or {}, doseq=True))))
     if "authPath" in model.http:
         # Clients of S3 take the bucket out of the paths of their model, to write it into the host.
         path = f"/{params['Bucket']}{'' if path == '/' else path}"
-    return HttpRequest(made["method"], path, query, headers, body_of(body))
+    content = body_of(body)
+    if model.http_checksum_required or (getattr(model, "http_checksum", None) or {}).get("requestChecksumRequired"):
+        digest = hashlib.md5(content, usedforsecurity=False).digest()
+        headers["content-md5"] = base64.b64encode(digest).decode()
+    return HttpRequest(made["method"], path, query, headers, content)
 
 
 def _concluded(asked: Asked, response: HttpResponse, parsed: dict[str, object]) -> object:

@@ -42,7 +42,9 @@ class Surroundings:
             self._reseed = stack.enter_context(seeded_process())
             stack.enter_context(replaced(socket.socket, "connect", self._refuse))
             stack.enter_context(replaced(socket.socket, "connect_ex", self._refuse))
-            stack.enter_context(replaced(socket, "getaddrinfo", self._refuse))
+            stack.enter_context(replaced(socket.socket, "sendto", self._refuse_datagram))
+            for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr"):
+                stack.enter_context(replaced(socket, name, self._refuse))
             stack.enter_context(replaced(time, "sleep", sleep))
             travel = time_machine.travel(now / SECOND_MS, tick=False)
             self._traveller = travel.start()
@@ -70,6 +72,10 @@ class Surroundings:
         """Set the time that the user's code reads."""
         if self._traveller is not None:
             self._traveller.move_to(now / SECOND_MS)
+
+    def _refuse_datagram(self, _: bytes, *where: object) -> None:
+        """Replaces what sends without a connection; the address comes last. Errors: NetworkReached, always."""
+        self._refuse(where[-1])
 
     def _refuse(self, address: object, *_: object, **__: object) -> None:
         """Replaces the lookup of addresses and host names. Errors: NetworkReached, always."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from redrive.prove.calls.given import NOTHING_GIVEN, Given
 from redrive.prove.judge.judge import Invariant
 from redrive.prove.stage.trigger import Kind
 
@@ -21,7 +22,7 @@ class Options:
     from the template, or a queue. `bodies` are the messages or events; None takes them from the template's schedule or
     rule, or a sample. `effects` and `ignored` are patterns of calls, as in `dynamodb:PutItem:reports*`, or
     `dynamodb:UpdateItem:reports#attempts` for an ignored attribute. `ledgers` are the tables that are the handler's
-    memory; if empty, the proof finds them.
+    memory; if empty, the proof finds them. `given` are answers to requests over HTTP.
     """
 
     faults: int = FAULTS_DEFAULT
@@ -38,6 +39,7 @@ class Options:
     ledgers: tuple[str, ...] = ()
     invariants: tuple[Invariant, ...] = ()
     stable_results: bool = False
+    given: Given = NOTHING_GIVEN
 
 
 DEFAULTS = Options()

@@ -15,7 +15,10 @@ from redrive.prove.stage.trigger import SAMPLE_EVENT, Kind, bodies_of, record_te
 LINES_MAX = 8
 """How many of the last lines that the handler printed or logged are shown."""
 BODY_CHARS_MAX = 300
-_HOW_TO_SET = "A variable is set by NAME=VALUE before the command, a parameter by --parameter NAME=VALUE."
+_HOW_TO_SET = (
+    "A variable is set by NAME=VALUE before the command, a parameter by --parameter NAME=VALUE, an answer over HTTP by "
+    "--given FILE."
+)
 PLACES_MAX = 4
 """How many lines of the user's code are shown of a traceback: the innermost."""
 
@@ -69,7 +72,8 @@ def _reached(performance: Performance) -> UserError:
     return UserError(
         f"The handler opens a connection to {performance.surroundings.reached[0]}, and no connection is let out."
         f"{_said(performance)}",
-        next_step="Prove the handler with that call replaced: redrive.testing.prove takes a callable.", exit_code=2,
+        next_step="HTTP is answered here, and nothing else: prove the handler with that call replaced, as "
+        "redrive.testing.prove takes a callable.", exit_code=2,
     )  # fmt: skip
 
 

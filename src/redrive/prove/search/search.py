@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 from redrive.core.clock import DAY_MS, MINUTE_MS
 from redrive.prove.calls.batches import can_be_partly_refused
+from redrive.prove.calls.calls import HTTP_SERVICE
 from redrive.prove.judge.judge import Judge, Rule, Violation
 from redrive.prove.play.events import Called, Delivered, Event
 from redrive.prove.play.faults import (
@@ -316,7 +317,8 @@ def _faults_at(event: Called, *, is_outage: bool) -> Iterator[Fault]:
     A crash before a call equals a crash after the previous call, unless another run came in between; a crash after a
     call that has changed nothing equals a crash before it.
     """
-    took_effect = event.times > 0 and event.call.changes
+    took_effect = event.times > 0 and (event.call.changes or event.is_declared)
+    is_http = event.call.service == HTTP_SERVICE
     if event.index == 0 or event.is_resumed:
         yield Fault.CRASH_BEFORE
     if took_effect:
@@ -327,7 +329,11 @@ def _faults_at(event: Called, *, is_outage: bool) -> Iterator[Fault]:
             yield Fault.LOST_AND_RETRIED
         if can_be_partly_refused(event.call):
             yield Fault.PARTLY_REFUSED
+        if is_http:
+            yield Fault.BAD_GATEWAY
     if not event.outcome:
         yield Fault.THROTTLED
         if not is_outage:
             yield Fault.OUTAGE
+        if is_http:
+            yield Fault.UNREACHED

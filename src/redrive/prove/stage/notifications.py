@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from redrive.prove.stage.stage import SCOPE, START
 from redrive.services.s3.model.bucket import Bucket
 from redrive.services.s3.model.happened import Happened
@@ -13,10 +15,14 @@ _PUT = Happened(
 )  # fmt: skip
 
 
-def sample_notification() -> str:
-    """An object was put into a bucket. A duplicate is this very text, and comes as a request of its own."""
+def sample_notification(suffix: str = "txt") -> str:
+    """An object was put into a bucket, under a name that ends with `suffix`.
+
+    A duplicate is this very text, and comes as a request of its own.
+    """
+    put = replace(_PUT, key=f"{_PUT.key.removesuffix('txt')}{suffix}")
     bucket = Bucket("sample-bucket", SCOPE.account, SCOPE.region, START, "sample")
     return record_text(
-        bucket, _PUT, at=START, configuration_id="sample", request_id="C3D13FE58DE4C810",
+        bucket, put, at=START, configuration_id="sample", request_id="C3D13FE58DE4C810",
         principal_id=customer_id(SCOPE.account),
     )  # fmt: skip

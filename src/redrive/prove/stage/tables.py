@@ -1,4 +1,4 @@
-"""Tables and queues that no template declares: made at the handler's first call, to fit that call.
+"""Tables, queues, buckets and objects that no template declares: made at the handler's first call, to fit that call.
 
 A guess is good enough for a search, and is reported to the user, who can declare the resource in a template instead.
 """
@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from urllib.parse import quote_plus, unquote, unquote_plus
 
 from redrive.core.errors import ServiceError
 from redrive.prove.calls.calls import Call, Params, mapping_of, parts_of
+from redrive.prove.guess.contents import PLAIN_FILE, FileContent
 from redrive.prove.stage.queried_keys import queried_key
 from redrive.prove.stage.stage import Stage
 
@@ -18,13 +20,27 @@ _UNCONDITIONED = re.compile(r"attribute_not_exists\s*\(\s*([#\w.-]+)\s*\)")
 _KEY_LIKE = re.compile(r"(?i)(?:^|[_-])(?:pk|id|key)$|Id$|Key$")
 
 
-class Improvised:
-    """What was made so far. `key_values` are texts of the event: a key is probably one of them."""
+_SERVICES = {"Queue": "sqs", "Bucket": "s3", "Object": "s3"}
+"""The services of what is made, by the noun in the operation that makes it; tables else."""
+_READS_OBJECT = frozenset({"DeleteObject", "GetObject", "GetObjectAttributes", "GetObjectTagging", "HeadObject"})
 
-    def __init__(self, texts: tuple[str, ...]) -> None:
+
+_QUOTED = (
+    ". The handler asks for the key as the event writes it: the object whose name has a space or another special "
+    "character has another key, which urllib.parse.unquote_plus gives"
+)
+
+
+class Improvised:
+    """What was made so far. `texts` are those of the event: a key is probably one of them, and an object that the event
+    tells of has the content of `file`.
+    """
+
+    def __init__(self, texts: tuple[str, ...], file: FileContent = PLAIN_FILE) -> None:
         self.assumptions: dict[str, str] = {}
         self._texts = texts
-        self._made: list[tuple[str, Params]] = []
+        self._file = file
+        self._made: list[tuple[str, str, Params]] = []
         self._known: set[tuple[str, str]] = set()
 
     def provide(self, stage: Stage, call: Call) -> None:
@@ -34,8 +50,8 @@ class Improvised:
 
     def repeat(self, stage: Stage) -> None:
         """Make all of them again on another stage, before any call needs them."""
-        for operation, params in self._made:
-            stage.call("sqs" if "Queue" in operation else "dynamodb", operation, **params)
+        for service, operation, params in self._made:
+            stage.call(service, operation, **params)
 
     def _provide_part(self, stage: Stage, call: Call) -> None:
         place = (call.service, call.target)
@@ -50,6 +66,9 @@ class Improvised:
         elif call.service == "sqs" and call.operation.startswith("SendMessage") and place not in self._known:
             self._known.add(place)
             self._provide_queue(stage, call.target)
+        elif call.service == "s3":
+            self._provide_bucket(stage, call.target)
+            self._provide_object(stage, call)
 
     def _provide_table(self, stage: Stage, call: Call) -> None:
         if _exists(stage, "dynamodb", "DescribeTable", TableName=call.target):
@@ -101,13 +120,36 @@ class Improvised:
         if self._make(stage, "CreateQueue", {"QueueName": name, "Attributes": fifo}):
             self.assumptions[f"queue {name}"] = "a FIFO queue" if fifo else "a standard queue"
 
+    def _provide_bucket(self, stage: Stage, name: str) -> None:
+        if ("s3", name) in self._known:
+            return
+        self._known.add(("s3", name))
+        if not _exists(stage, "s3", "HeadBucket", Bucket=name) and self._make(stage, "CreateBucket", {"Bucket": name}):
+            self.assumptions[f"bucket {name}"] = "empty, but for what the event tells of"
+
+    def _provide_object(self, stage: Stage, call: Call) -> None:
+        """Make the object that a call reads, if the event tells of it: another one may be absent for good reason."""
+        bucket, key = _read_object(call)
+        if not key or ("object", f"{bucket}/{key}") in self._known or not self._is_told(key):
+            return
+        self._known.add(("object", f"{bucket}/{key}"))
+        self._provide_bucket(stage, bucket)
+        made = {"Bucket": bucket, "Key": key, "Body": self._file.body}
+        if not _exists(stage, "s3", "HeadObject", Bucket=bucket, Key=key) and self._make(stage, "PutObject", made):
+            is_quoted = key != unquote_plus(key)
+            self.assumptions[f"object {bucket}/{key}"] = self._file.told + (_QUOTED if is_quoted else "")
+
+    def _is_told(self, key: str) -> bool:
+        return any(key in text or quote_plus(key, safe="/") in text for text in self._texts)
+
     def _make(self, stage: Stage, operation: str, params: Params) -> bool:
         """Make a resource, and remember how. If that fails (a bad name), the call itself gets the error."""
+        service = next((one for noun, one in _SERVICES.items() if noun in operation), "dynamodb")
         try:
-            stage.call("sqs" if "Queue" in operation else "dynamodb", operation, **params)
+            stage.call(service, operation, **params)
         except ServiceError:
             return False
-        self._made.append((operation, params))
+        self._made.append((service, operation, params))
         return True
 
     def _key_of(self, params: Params) -> Mapping[str, str]:
@@ -133,6 +175,17 @@ class Improvised:
     def _is_given(self, value: Params) -> bool:
         text = str(next(iter(value.values()), ""))
         return bool(text) and any(text in given for given in self._texts)
+
+
+def _read_object(call: Call) -> tuple[str, str]:
+    """The bucket and the key of the object that a call reads; empty if it reads none."""
+    source = call.params.get("CopySource")
+    if isinstance(source, str):
+        bucket, _, key = unquote(source.partition("?")[0]).lstrip("/").partition("/")
+        return bucket, key
+    if isinstance(source, Mapping):
+        return str(source.get("Bucket", "")), str(source.get("Key", ""))
+    return (call.target, str(call.params.get("Key", ""))) if call.operation in _READS_OBJECT else ("", "")
 
 
 def _exists(stage: Stage, service: str, operation: str, **params: object) -> bool:

@@ -72,6 +72,7 @@ def _settings(options: Options, file: Path | None, root: Path | None) -> dict[st
         "ignore": list(options.ignored),
         "ledgers": list(options.ledgers),
         "stable_results": options.stable_results,
+        "given": dict(options.given.document),
     }
     places = {"template": options.template, "root": None if file is None else root}
     written = {name: _written(place, file) for name, place in places.items() if place is not None}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from redrive.core.clock import SECOND_MS, Instant
-from redrive.prove.calls.calls import key_text
+from redrive.prove.calls.calls import HTTP_SERVICE, key_text
 from redrive.prove.calls.sorting import LedgerRows
 from redrive.prove.judge.judge import Rule, Violation
 from redrive.prove.play.events import Called, DeadLettered, Delivered, Ended, Ending, Event, Sent, Shown
@@ -17,6 +17,7 @@ from redrive.prove.process.subject import Place
 from redrive.prove.stage.stage import START
 from redrive.prove.stage.trigger import Kind
 from redrive.prove.tell.advice import advice_on_loss
+from redrive.prove.tell.advice_on_requests import advice_on_repeated_request, advice_on_unchecked_status
 
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 STEPS_MAX = 40
@@ -190,10 +191,15 @@ def _call_step(at: str, event: Called) -> Step:
         text = f"{run}: {event.call} happens, its answer is lost, and the client asks again by itself{told}"
     elif Fault.PARTLY_REFUSED in event.faults:
         text = f"{run}: {event.call} succeeds but for its last entry, which the answer names as refused"
+    elif Fault.BAD_GATEWAY in event.faults:
+        text = f"{run}: {event.call} happens, and a gateway on the way back answers: {event.outcome}"
+    elif Fault.UNREACHED in event.faults:
+        text = f"{run}: {event.call} is not sent, now and for the rest of this run: the connection is refused"
     elif Fault.THROTTLED in event.faults:
         text = f"{run}: {event.call} is throttled, now and for the rest of this run ({event.outcome})"
     elif Fault.OUTAGE in event.faults:
-        text = f"{run}: {event.call} is throttled, now and until nothing is left to deliver ({event.outcome})"
+        how = "fails" if event.call.service == HTTP_SERVICE else "is throttled"
+        text = f"{run}: {event.call} {how}, now and until nothing is left to deliver ({event.outcome})"
     elif event.outcome:
         text = f"{run}: {event.call} is refused: {event.outcome}"
     else:
@@ -230,9 +236,11 @@ def advice_for(violation: Violation, events: Sequence[Event], ledger: LedgerRows
     """What to do, in a sentence or two."""
     match violation.rule:
         case Rule.ALL | Rule.UNSTUCK:
-            return advice_on_loss(violation, events)
+            unchecked = "" if violation.is_endless else advice_on_unchecked_status(events)
+            return unchecked or advice_on_loss(violation, events)
         case Rule.ONCE:
-            return _advice_on_repetition(events, ledger)
+            about_request = advice_on_repeated_request(violation.subject, events)
+            return about_request or _advice_on_repetition(events, ledger)
         case Rule.SAME:
             order = _ORDER if kind_of(events).is_stream else ""
             return (

@@ -234,6 +234,25 @@ def check_capabilities(template: Template, given: Sequence[str]) -> None:
 _IAM_CAPABILITIES = frozenset({"CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"})
 
 
+def asked_policy(tx: Transaction, caller: Caller, body: str | None, url: str | None) -> str | None:
+    """Return the stack policy that a request brings, or that lies at its URL; None if it has neither.
+
+    Errors: ValidationError.
+    Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_SetStackPolicy.html
+    """
+    if url is None:
+        return body
+    if body is not None:
+        raise validation_error("You must specify only one of StackPolicyBody and StackPolicyURL.")
+    try:
+        text = template_text(tx, caller, url)
+    except BadLocation as error:
+        raise validation_error(error.message.replace("Template", "StackPolicy")) from None
+    if len(text.encode()) > limits.POLICY_BYTES_MAX:
+        raise validation_error(f"StackPolicyURL may not exceed {limits.POLICY_BYTES_MAX} bytes in size.")
+    return text
+
+
 def asked_template(tx: Transaction, caller: Caller, body: str | None, url: str | None) -> str | None:
     """Return the template that a request brings, or that lies at its URL; None if it has neither.
 

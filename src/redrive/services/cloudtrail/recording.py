@@ -6,7 +6,7 @@ No trail costs a look into a cache. Only rules and archives of the default bus s
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from redrive.core.entropy import new_uuid
 from redrive.core.scope import Caller, Scope
@@ -32,16 +32,15 @@ def is_data_recorded(tx: Transaction, scope: Scope) -> bool:
 
 
 def record_data(
-    tx: Transaction, caller: Caller, call: ApiCall, *, type: str, principal_id: Callable[[], str]
+    tx: Transaction, caller: Caller, call: ApiCall, *, type: str, arns: Sequence[str], principal_id: Callable[[], str]
 ) -> None:  # fmt: skip
     """Bring the record of a call about data to the default bus, if the selectors of a trail want it.
 
-    `type` is the type of its resources. Calls that only read reach no rule.
+    They choose by the `arns` of its resources, and by the `type` of these. Calls that only read reach no rule.
     """
     if call.is_read_only:
         return
     fields = {**_fields(caller, call), "eventCategory": "Data", "resources.type": type}
-    arns = [str(one["ARN"]) for one in call.data_resources]
     if any(
         trail.is_for(home, caller.scope) and wants_data(trail.selectors, trail.advanced, fields, arns)
         for home, trail in tx.resources.everywhere(Trail)

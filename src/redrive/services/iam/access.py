@@ -118,7 +118,8 @@ def authorize(
     holder_arn = caller.role_arn or caller.user_arn
     if not is_bounded and _always_allows(documents, policy, caller.account, holder_arn, action, resource, owner):
         return
-    keys = {**moment(tx.now, caller.region), **_keys_of(holder, caller.session_name), **_with(context, more)}
+    came: Context = {"aws:SourceIp": (caller.source_ip,)}
+    keys = {**moment(tx.now, caller.region), **came, **_keys_of(holder, caller.session_name), **_with(context, more)}
     request = AccessRequest(action, resource, _principal(caller.account, holder_arn, caller.session_name), keys, owner)
     boundary = None if holder is None else boundary_of(tx, holder)
     decision = decide(request, [parsed(document) for document in documents], _resource_policy(policy), boundary)

@@ -11,6 +11,7 @@ from redrive.services.lambda_.model.function import Function, lambda_error
 from redrive.services.lambda_.model.provisioned import ProvisionedConcurrency
 from redrive.services.lambda_.model.urls import FunctionUrl
 from redrive.services.lambda_.model.versions import Alias, FunctionVersion, qualified_name, version_name
+from redrive.services.lambda_.provisions import tell_of_change
 from redrive.services.lambda_.versions import aliases_of, versions_of
 from redrive.store.api import Transaction
 
@@ -27,6 +28,7 @@ def forget_function(tx: Transaction, scope: Scope, function: Function) -> None:
     tx.resources.delete(FunctionUrl, scope, function.name)
     for provisioned in tx.resources.list(ProvisionedConcurrency, scope, prefix=f"{function.name}:"):
         tx.resources.delete(ProvisionedConcurrency, scope, provisioned.name)
+        tell_of_change(tx)
     for config in tx.resources.list(EventInvokeConfig, scope, prefix=f"{function.name}:"):
         tx.resources.delete(EventInvokeConfig, scope, config.name)
     tx.resources.delete(EventInvokeConfig, scope, function.name)
@@ -70,7 +72,8 @@ def _forget_qualifier(tx: Transaction, scope: Scope, function: Function, qualifi
     """Delete what belongs to a version or an alias that is deleted."""
     name = qualified_name(function.name, qualifier)
     tx.resources.delete(EventInvokeConfig, scope, name)
-    tx.resources.delete(ProvisionedConcurrency, scope, name)
+    if tx.resources.delete(ProvisionedConcurrency, scope, name):
+        tell_of_change(tx)
     if qualifier in function.policies:
         left = {name: policy for name, policy in function.policies.items() if name != qualifier}
         tx.resources.put(scope, replace(function, policies=left))

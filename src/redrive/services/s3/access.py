@@ -44,7 +44,6 @@ _BY_OBJECT_ACL = frozenset(
 """What the ACL of an object can allow."""
 
 _OF_EACH_REQUEST: Context = {
-    "aws:SourceIp": ("127.0.0.1",),
     "s3:signatureversion": ("AWS4-HMAC-SHA256",),
     "s3:TlsVersion": ("1.3",),
 }

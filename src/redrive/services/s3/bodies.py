@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from redrive.core.entropy import new_row_id
 from redrive.delivery.bodies import SMALL_BYTES, Content, Received, Segment
-from redrive.delivery.checksums import digest_of as new_digest
-from redrive.delivery.checksums import digests_of
+from redrive.delivery.checksums import whole_digest
+from redrive.delivery.digesting import digests_of_pieces, pieces_in
+from redrive.delivery.operation import Digesting
 from redrive.store.api import Transaction
 from redrive.store.tables.bodies import PIECE_BYTES
 
@@ -30,16 +31,18 @@ def received(body: Body) -> Received:
     if isinstance(body, Received):
         return body
     content = body or b""
-    return Received(len(content), content, None, digests_of(content))
+    return Received(len(content), content)
 
 
 def digest(tx: Transaction, body: Received, algorithm: str) -> bytes:
-    """The digest of a request's body. It is computed here only if the request has not named the algorithm."""
+    """The digest of a request's body. That of a stored body is computed only if the request has not named it."""
     known = body.digests.get(algorithm)
     if known is not None:
         return known
+    if body.content is not None:
+        return whole_digest(algorithm, body.content)
     segments = () if body.stored is None else (body.stored,)
-    return digests(tx, body.content, segments, (algorithm,))[algorithm]
+    return digests_of_pieces(pieces(tx, body.content, segments), (algorithm,))[algorithm]
 
 
 def taken(tx: Transaction, body: Received) -> Stored:
@@ -92,23 +95,16 @@ def answered(content: bytes | None, segments: tuple[Segment, ...], first: int, s
     return Content(segments, first, size) if segments else b""
 
 
-def digests(
-    tx: Transaction, content: bytes | None, segments: Iterable[Segment], algorithms: Iterable[str]
-) -> Mapping[str, bytes]:
-    """The digests of a stored body, which is read once."""
-    made = {algorithm: new_digest(algorithm) for algorithm in algorithms}
-    for piece in pieces(tx, content, segments):
-        for one in made.values():
-            one.update(piece)
-    return {algorithm: one.digest() for algorithm, one in made.items()}
+def digests(tx: Transaction, stored: Stored, algorithms: tuple[str, ...]) -> Mapping[str, bytes] | Digesting:
+    """The digests of a stored body. A body of more than one piece is not read in a step: it is to be digested first."""
+    known = tx.digests.get(stored.segments)
+    if known is not None and all(algorithm in known for algorithm in algorithms):
+        return known
+    if stored.size > PIECE_BYTES:
+        return Digesting(stored.segments, algorithms)
+    return digests_of_pieces(pieces(tx, stored.content, stored.segments), algorithms)
 
 
 def pieces(tx: Transaction, content: bytes | None, segments: Iterable[Segment]) -> Iterator[bytes]:
     """The bytes of a body, read from the store piece by piece."""
-    if content is not None:
-        yield content
-        return
-    for segment in segments:
-        end = segment.first + segment.size
-        for first in range(segment.first, end, PIECE_BYTES):
-            yield tx.bodies.read(segment.body_id, first, min(PIECE_BYTES, end - first))
+    return iter((content,)) if content is not None else pieces_in(tx, segments)

@@ -14,7 +14,7 @@ from redrive.services.s3.model.copy_source import CopySource
 from redrive.services.s3.model.errors import invalid_request
 from redrive.services.s3.model.keys import key_bytes
 from redrive.services.s3.model.record import Record, record_of
-from redrive.services.s3.protection import on_body, on_read
+from redrive.services.s3.protection import on_read
 from redrive.services.s3.reading import read_version, shown_version_id
 from redrive.services.s3.versions import find_version, named_version
 from redrive.store.api import Transaction
@@ -46,8 +46,9 @@ def source_bucket(tx: Transaction, caller: Caller, source: CopySource, params: D
 
 
 def read_source(tx: Transaction, caller: Caller, bucket: Bucket, source: CopySource, params: Document) -> Copied:
-    """The version that is copied. The caller has reserved its key.
+    """The version that is copied. The caller has reserved its key, and asks KMS for its body by `on_body`.
 
+    KMS is asked after the digests are known: what is asked for is recorded, and this function may run twice.
     Errors: NoSuchKey; NoSuchVersion; InvalidArgument; InvalidRequest; PreconditionFailed.
     """
     _refuse_marker(tx, bucket, source)
@@ -55,7 +56,6 @@ def read_source(tx: Transaction, caller: Caller, bucket: Bucket, source: CopySou
     record = record_of(version.document)
     own = {name.removeprefix(_PREFIX): value for name, value in params.items() if name.startswith(_PREFIX)}
     on_read(tx, caller, bucket, record.members, own)
-    on_body(tx, caller, bucket, record.members)
     check_source(Conditions.of(params, _PREFIX), record.etag, version.modified_at, tx.now)
     return Copied(bucket, version, record)
 

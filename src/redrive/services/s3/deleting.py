@@ -9,8 +9,9 @@ from redrive.services.s3.model.conditions import matches
 from redrive.services.s3.model.errors import invalid_version_id, precondition_failed
 from redrive.services.s3.model.happened import Happened
 from redrive.services.s3.model.keys import key_bytes, sequencer_of
+from redrive.services.s3.model.owners import new_owner
 from redrive.services.s3.protection import on_delete
-from redrive.services.s3.telling import tell
+from redrive.services.s3.telling import tell, tells
 from redrive.services.s3.versions import erase_version, find_version, marker, named_version, told_id, write_version
 from redrive.services.s3.versions import version_id_of as id_of
 from redrive.store.api import Transaction
@@ -36,10 +37,11 @@ def delete_object_version(tx: Transaction, caller: Caller, bucket: Bucket, key: 
             erase_version(tx, bucket, current)
         _tell(tx, caller, bucket, key, number, "", params)
         return {}
-    made = write_version(tx, bucket, current, marker(tx, key_bytes(key), number, caller.account))
+    owner = new_owner(bucket, caller.account, params)
+    made = write_version(tx, bucket, current, marker(tx, key_bytes(key), number, owner))
     happened = Happened(
         "ObjectRemoved:DeleteMarkerCreated", key, None, _MD5_OF_NOTHING, told_id(tx, made), sequencer_of(number),
-        _reason(params),
+        _reason(params), caller.source_ip,
     )  # fmt: skip
     tell(tx, caller, bucket, happened)
     return {"DeleteMarker": True, "VersionId": id_of(tx, made)}
@@ -76,8 +78,10 @@ def _check_condition(params: Document, found: ObjectVersion | None) -> None:
 def _tell(
     tx: Transaction, caller: Caller, bucket: Bucket, key: str, number: int, version_id: str, params: Document
 ) -> None:
+    if not tells(bucket):
+        return
     happened = Happened(
-        "ObjectRemoved:Delete", key, None, None, version_id, sequencer_of(number), _reason(params)
+        "ObjectRemoved:Delete", key, None, None, version_id, sequencer_of(number), _reason(params), caller.source_ip
     )  # fmt: skip
     tell(tx, caller, bucket, happened)
 

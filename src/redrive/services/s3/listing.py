@@ -86,7 +86,7 @@ def read_page(
                 continue  # It is under the common prefix before it.
             if len(entries) == size:
                 return Page(entries, is_truncated=True)
-            common = grouping.common_prefix(row.key)
+            common = grouping.common_prefix(row.key) if grouping.delimiter else None
             if common is None:
                 entries.append(row)
                 continue

@@ -15,6 +15,7 @@ from redrive.services.s3.model.acl import GRANTS, AclRequest, acl_request, is_pu
 from redrive.services.s3.model.bucket import Bucket
 from redrive.services.s3.model.encryption import AES256, check_customer_key, customer_key, requested
 from redrive.services.s3.model.lifecycle import LIFECYCLE, Subject, expiration_header
+from redrive.services.s3.model.owners import new_owner
 from redrive.services.s3.model.policies import blocks, has_acls
 from redrive.services.s3.model.refusals import access_denied
 from redrive.store.api import Transaction
@@ -26,7 +27,7 @@ ENCRYPTION_MEMBERS = (
 LOCK_MEMBERS = (lock.MODE, lock.UNTIL, lock.HOLD)
 WRITE_MEMBERS = (*ENCRYPTION_MEMBERS, "SSEKMSEncryptionContext")
 """The members that answers to writes show."""
-READ_MEMBERS = (*ENCRYPTION_MEMBERS, *LOCK_MEMBERS)
+READ_MEMBERS = frozenset((*ENCRYPTION_MEMBERS, *LOCK_MEMBERS))
 """The members that GetObject and HeadObject show."""
 
 DATA_KEY = "DataKey"
@@ -116,7 +117,7 @@ def _granted(tx: Transaction, caller: Caller, bucket: Bucket, params: Document) 
     if asked.is_empty:
         return {}
     authorize(tx, caller, bucket, "s3:PutObjectAcl", key=str(params["key"]), params=params)
-    grants = allowed_grants(caller, bucket, caller.account, asked)
+    grants = allowed_grants(caller, bucket, new_owner(bucket, caller.account, params), asked)
     return {GRANTS: grants} if has_acls(bucket) and asked.canned != "private" else {}
 
 

@@ -36,6 +36,11 @@ POLICY = RetryPolicy()
 _QUEUES = "arn:aws:sqs:"
 
 
+def tells(bucket: Bucket) -> bool:
+    """Whether anybody may want to know what happens in a bucket."""
+    return bool(bucket.settings.get(SETTING))
+
+
 def tell(tx: Transaction, caller: Caller, bucket: Bucket, happened: Happened) -> None:
     """Promise, in this transaction, each notification that the bucket's configuration asks for."""
     configuration = bucket.settings.get(SETTING)

@@ -59,7 +59,8 @@ def write_version(tx: Transaction, bucket: Bucket, current: ObjectVersion | None
     """Make `new` the current version of its key. `current` is what `tx.objects.begin` gave."""
     owner = bucket.bucket_id
     is_enabled = bucket.versioning == ENABLED
-    new = new._replace(is_null=not is_enabled)
+    if new.is_null is is_enabled:
+        new = new._replace(is_null=not is_enabled)
     if current is None:
         tx.objects.put(owner, new)
     elif current.is_null and not is_enabled:

@@ -13,7 +13,7 @@ from redrive.services.s3.model.happened import Happened
 from redrive.services.s3.model.keys import new_key, sequencer_of
 from redrive.services.s3.model.record import Record, record_document
 from redrive.services.s3.protection import WRITE_MEMBERS, expiration_of
-from redrive.services.s3.telling import tell
+from redrive.services.s3.telling import tell, tells
 from redrive.services.s3.versions import ENABLED, told_id, write_version
 from redrive.store.api import Transaction
 from redrive.store.tables.objects import ObjectVersion
@@ -60,21 +60,25 @@ def write_object(
     cause: Cause,
 ) -> Document:  # fmt: skip
     """Store a new version of a key, tell of it, and return the members that all answers to writes have."""
+    if body.segments:
+        record = replace(record, segments=body.segments)
+    is_enabled = bucket.versioning == ENABLED
     new = ObjectVersion(
-        begun.key, begun.number, is_current=True, is_null=False, is_marker=False, modified_at=tx.now, size=body.size,
-        document=record_document(replace(record, segments=body.segments)), body=body.content,
+        begun.key, begun.number, is_current=True, is_null=not is_enabled, is_marker=False, modified_at=tx.now,
+        size=body.size, document=record_document(record), body=body.content,
     )  # fmt: skip
-    written = write_version(tx, bucket, begun.current, new)
-    version_id = told_id(tx, written)
-    happened = Happened(
-        f"ObjectCreated:{cause.event}", key, body.size, record.etag, version_id, sequencer_of(begun.number),
-        cause.reason,
-    )  # fmt: skip
-    tell(tx, caller, bucket, happened)
+    write_version(tx, bucket, begun.current, new)
+    version_id = told_id(tx, new)
+    if tells(bucket):
+        happened = Happened(
+            f"ObjectCreated:{cause.event}", key, body.size, record.etag, version_id, sequencer_of(begun.number),
+            cause.reason, caller.source_ip,
+        )  # fmt: skip
+        tell(tx, caller, bucket, happened)
     answer: Document = {name: record.members[name] for name in WRITE_MEMBERS if name in record.members}
-    if bucket.versioning == ENABLED:
+    if is_enabled:
         answer["VersionId"] = version_id
-    expiration = expiration_of(bucket, written)
+    expiration = expiration_of(bucket, new)
     if expiration is not None:
         answer["Expiration"] = expiration
     return answer

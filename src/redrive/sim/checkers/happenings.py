@@ -131,11 +131,15 @@ class Took:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A node has settled an attempt, or tried to. `records` are the new records in the history."""
+    """A node has settled an attempt, or tried to. `records` are the new records in the history.
+
+    `is_throttled`: the function had no room for the run, and did not run.
+    """
 
     node: str
     attempt: Attempt
     records: Sequence[AttemptRecord]
+    is_throttled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

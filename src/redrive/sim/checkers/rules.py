@@ -237,8 +237,9 @@ class Retries:
 class Receives:
     """A message has one holder at a time, and its receive count only rises.
 
-    A mapping may run a batch again without another receive, if it has held the batch: the run before has ended, and the
-    history has no outcome of the batch.
+    A mapping may run a batch again without another receive, if it has held the batch: the run before was throttled, it
+    is settled for the first time, and the history has no outcome. A settlement that comes too late has no outcome
+    either, and holds nothing.
 
     If clocks disagree, a message may be hidden for that much less time.
     """
@@ -249,6 +250,8 @@ class Receives:
         """`disagreement_ms`: how far the clocks of two nodes may differ."""
         self._disagreement_ms = disagreement_ms
         self._latest: dict[str, Received] = {}
+        self._under_way: dict[str, str] = {}
+        """The latest run of each message, until it is settled: the key of the attempt."""
         self._held: dict[str, int] = {}
 
     def observe(self, happening: Happening) -> None:
@@ -257,16 +260,27 @@ class Receives:
                 self._receive(happening)
             case Took(at=at, attempts=attempts):
                 for attempt in attempts:
-                    for received in _received_for(attempt, at):
-                        if self._held.pop(received.message_id, 0) != received.count:
-                            self._receive(received)
-            case Settled(attempt=attempt, records=[]):
-                self._held |= {received.message_id: received.count for received in _received_for(attempt, 0)}
+                    self._take(attempt, at)
+            case Settled(attempt=attempt, records=records, is_throttled=is_throttled):
+                self._settle(attempt, is_held=is_throttled and not records)
             case _:
                 pass
 
     def finish(self, left: Sequence[LeftMessage]) -> None:
         """Nothing to do: receives are checked when they happen."""
+
+    def _take(self, attempt: Attempt, at: Instant) -> None:
+        for received in _received_for(attempt, at):
+            if self._held.pop(received.message_id, 0) != received.count:
+                self._receive(received)
+            self._under_way[received.message_id] = attempt.key
+
+    def _settle(self, attempt: Attempt, *, is_held: bool) -> None:
+        for received in _received_for(attempt, 0):
+            if self._under_way.get(received.message_id) == attempt.key:
+                del self._under_way[received.message_id]
+                if is_held:
+                    self._held[received.message_id] = received.count
 
     def _receive(self, received: Received) -> None:
         before = self._latest.get(received.message_id)

@@ -8,6 +8,7 @@ from typing import TypeVar
 from redrive.core.clock import Clock
 from redrive.delivery.outside.errand import Result
 from redrive.delivery.outside.http_call import HttpResult
+from redrive.delivery.outside.invocation import InvocationResult, InvocationStatus
 from redrive.delivery.worker import Attempt
 from redrive.engine.engine import Claimed
 from redrive.sim.checkers.happenings import Happening, Settled, Took
@@ -65,9 +66,10 @@ class Beats:
         """Third beat. Errors: Conflict, AnswerLost."""
         process = node.process
         records: list[AttemptRecord] = []
+        is_throttled = isinstance(result, InvocationResult) and result.status is InvocationStatus.THROTTLED
 
         def committed(_: object) -> None:
-            self._observe(Settled(node.name, attempt, tuple(records)))
+            self._observe(Settled(node.name, attempt, tuple(records), is_throttled))
             verdict = ",".join(record.verdict for record in records)
             self._trace.write(self._clock.now(), "settled", node=node.name, attempt=_short(attempt), verdict=verdict)
 

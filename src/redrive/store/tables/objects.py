@@ -155,7 +155,10 @@ class ObjectTable:
         age_no = _OLDEST if after_number is None else -after_number
         is_noncurrent = 0 if is_current else 1
         rows = self._database.all(_SQL["page"], (bucket_id, is_noncurrent, after, age_no, before, limit))
-        return [_version(row) for row in rows]
+        return [
+            ObjectVersion(key, -age_no, not old, bool(null), bool(marker), at, size, document_from(document))
+            for key, old, age_no, null, marker, at, size, document in rows
+        ]
 
     def has_any(self, bucket_id: str) -> bool:
         """Whether a bucket has a version or a delete marker."""

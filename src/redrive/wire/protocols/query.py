@@ -49,9 +49,15 @@ class QueryCodec:
 
     def decode(self, operation: OperationModel, request: HttpRequest, path_params: Mapping[str, str]) -> dict[str, Any]:
         """See Codec. `QueueUrl` may be absent from a form that was posted to the queue itself; see Route."""
+        return self.decode_form(operation, dict(form_of(request)), path_params)
+
+    def decode_form(
+        self, operation: OperationModel, fields: Mapping[str, str], path_params: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """As `decode`, of the fields of a form. Errors: SerializationException."""
         if operation.input is None:
             return {}
-        params: dict[str, Any] = self._reader.structure(operation.input)(tree(form_of(request)))
+        params: dict[str, Any] = self._reader.structure(operation.input)(tree(fields.items()))
         for name, value in path_params.items():
             params.setdefault(name, value)
         return params

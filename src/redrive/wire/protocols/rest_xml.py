@@ -238,11 +238,12 @@ def _of_bytes(
     body = members.pop(payload.name, None)
     for name in members:
         shape.refuse_member(name)
-    if not any(name == _TYPE for name, _ in headers):
+    names = [name for name, _ in headers]
+    if _TYPE not in names:
         headers.append(_JSON if payload.shape.type == "string" else _BYTES)
     match body:
         case Content():
-            return HttpResponse(status, _with_length(headers, body.size), b"", body)
+            return HttpResponse(status, _with_length(headers, names, body.size), b"", body)
         case None:
             sent = b""
         case str():
@@ -251,11 +252,17 @@ def _of_bytes(
             sent = content
         case _:
             sent = bytes(body)
-    return HttpResponse(status, _with_length(headers, len(sent)), sent)
+    return HttpResponse(status, _with_length(headers, names, len(sent)), sent)
 
 
-def _with_length(headers: list[tuple[str, str]], length: int) -> tuple[tuple[str, str], ...]:
-    return (*(pair for pair in headers if pair[0] != _LENGTH), (_LENGTH, str(length)))
+def _with_length(headers: list[tuple[str, str]], names: list[str], length: int) -> tuple[tuple[str, str], ...]:
+    """The headers with the length of the body. `names` are those of the members, in the same order."""
+    pair = (_LENGTH, str(length))
+    if _LENGTH in names:
+        headers[names.index(_LENGTH)] = pair
+    else:
+        headers.append(pair)
+    return tuple(headers)
 
 
 def _text_body(request: HttpRequest, headers: Mapping[str, str]) -> str | None:

@@ -46,11 +46,11 @@ def writer(member: Member, timestamp_format: str) -> WriteText:
     shape = member.shape
     match shape.type:
         case "string":
-            return lambda value: _checked(shape, value, str)
+            return lambda value: value if type(value) is str else _checked(shape, value, str)
         case "boolean":
             return lambda value: "true" if _checked(shape, value, bool) else "false"
         case "integer" | "long":
-            return lambda value: str(_checked(shape, value, int))
+            return lambda value: str(value if type(value) is int else _checked(shape, value, int))
         case "float" | "double":
             return _write_float
         case "timestamp":

@@ -14,8 +14,8 @@ RFC_822 = "rfc822"
 ISO_8601_MS = "iso8601-ms"
 """ISO 8601 with milliseconds, also where they are zero: the spelling of S3's documents."""
 
-RFC_822_KEPT = 1_000
-"""Size of the cache of dates: many answers name the same seconds."""
+SECONDS_KEPT = 1_000
+"""Size of the caches of dates: many answers name the same seconds."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -35,12 +35,18 @@ def write_text(instant: Instant, spelling: str) -> str:
         return _rfc_822(instant // 1000)
     if spelling == UNIX:
         return str(write_number(instant))
-    moment = _EPOCH + instant * _MILLISECOND
-    precision = "milliseconds" if instant % 1000 or spelling == ISO_8601_MS else "seconds"
-    return moment.replace(tzinfo=None).isoformat(timespec=precision) + "Z"
+    second, rest = divmod(instant, 1000)
+    if rest or spelling == ISO_8601_MS:
+        return f"{_iso_8601(second)}.{rest:03}Z"
+    return f"{_iso_8601(second)}Z"
 
 
-@functools.lru_cache(RFC_822_KEPT)
+@functools.lru_cache(SECONDS_KEPT)
+def _iso_8601(second: int) -> str:
+    return (_EPOCH + timedelta(seconds=second)).replace(tzinfo=None).isoformat(timespec="seconds")
+
+
+@functools.lru_cache(SECONDS_KEPT)
 def _rfc_822(second: int) -> str:
     return format_datetime(_EPOCH + timedelta(seconds=second), usegmt=True)
 

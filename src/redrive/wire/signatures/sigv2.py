@@ -42,11 +42,14 @@ class SignatureV2:
 def signature_v2(request: HttpRequest) -> SignatureV2 | None:
     """The signature of version 2 that a request has; None if it has none. Parts of one in a URL are empty texts."""
     header = request.headers.get("authorization", "")
-    given = dict(reversed(parse_qsl(request.query, keep_blank_values=True))) if request.query else {}
-    if header.startswith(_SCHEME):
+    is_in_header = header.startswith(_SCHEME)
+    if not is_in_header and (header or not request.query):
+        return None
+    given = dict(reversed(parse_qsl(request.query, keep_blank_values=True)))
+    if is_in_header:
         key_id, _, text = header.removeprefix(_SCHEME).strip().partition(":")
         return SignatureV2(key_id, text, given)
-    if header or "AWSAccessKeyId" not in given:
+    if "AWSAccessKeyId" not in given:
         return None
     return SignatureV2(given["AWSAccessKeyId"], given.get("Signature", ""), given, given.get("Expires", ""))
 

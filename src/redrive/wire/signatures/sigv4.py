@@ -23,6 +23,9 @@ _HEADER_PARAMETERS = ("Credential", "Signature", "SignedHeaders")
 _QUERY_PARAMETERS = ("X-Amz-Algorithm", "X-Amz-Date", "X-Amz-SignedHeaders", "X-Amz-Signature")
 _AS_SDKS_WRITE_IT = re.compile(r"AWS4-HMAC-SHA256 Credential=([^,=]+), ?SignedHeaders=([^,=]+), ?Signature=([^,=]+)")
 
+HEADERS_KEPT = 16
+"""Size of the cache of headers: each request is asked for its signer several times, while nothing comes between."""
+
 CREDENTIALS_KEPT = 1_000
 """Size of the cache of credentials: an SDK sends the same credential all day, and only the signature changes."""
 
@@ -63,8 +66,8 @@ def credential_of(request: HttpRequest) -> Credential | None:
     """
     header = request.headers.get("authorization")
     if header is not None:
-        usual = _AS_SDKS_WRITE_IT.fullmatch(header) if "x-amz-date" in request.headers else None
-        return _from_header(header, request) if usual is None else _usual(usual[1])
+        scope = _scope_of(header) if "x-amz-date" in request.headers else None
+        return _from_header(header, request) if scope is None else _usual(scope)
     scope = _query_parameter(request, "X-Amz-Credential")
     if scope is None:
         return None
@@ -137,6 +140,13 @@ def _from_header(header: str, request: HttpRequest) -> Credential:
         hashed = f"(Hashed with SHA-256 and encoded with Base64) Authorization={_hashed(header)}"
         _refuse(" ".join([*problems, hashed]))
     return _from_scope(parameters["Credential"], algorithm, request.headers.get("x-amz-region-set", ""))
+
+
+@functools.lru_cache(HEADERS_KEPT)
+def _scope_of(header: str) -> str | None:
+    """The credential scope in a header that is written as the SDKs write it; None for other headers."""
+    usual = _AS_SDKS_WRITE_IT.fullmatch(header)
+    return None if usual is None else usual[1]
 
 
 @functools.lru_cache(CREDENTIALS_KEPT)

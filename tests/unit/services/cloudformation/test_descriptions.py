@@ -161,6 +161,25 @@ def test_stack_policy_is_kept_with_the_stack(stacks: Stacks) -> None:
     assert stacks.client.get_stack_policy(StackName="shop")["StackPolicyBody"] == "{}"
 
 
+def test_stack_policy_may_lie_in_a_bucket(stacks: Stacks, refusal: Refusal) -> None:
+    s3 = stacks.world.client("s3")
+    s3.create_bucket(Bucket="policies")
+    s3.put_object(Bucket="policies", Key="p.json", Body=b'{"Statement": []}')
+    s3.put_object(Bucket="policies", Key="large.json", Body=b" " * 16_385)
+    url = "https://policies.s3.us-east-1.amazonaws.com/"
+
+    stacks.create("shop", {"Q": queue()}, StackPolicyURL=f"{url}p.json")
+
+    assert stacks.client.get_stack_policy(StackName="shop")["StackPolicyBody"] == '{"Statement": []}'
+    both = {"StackPolicyBody": "{}", "StackPolicyURL": f"{url}p.json"}
+    for asked, message in (
+        (both, "You must specify only one of StackPolicyBody and StackPolicyURL."),
+        ({"StackPolicyURL": f"{url}large.json"}, "StackPolicyURL may not exceed 16384 bytes in size."),
+    ):
+        set_policy = stacks.client.set_stack_policy
+        assert refusal(set_policy, StackName="shop", **asked) == ("ValidationError", message)
+
+
 def test_description_has_what_aws_tells(stacks: Stacks) -> None:
     stack_id = stacks.create("shop", {"Q": queue()}, outputs={"Url": {"Value": {"Ref": "Q"}}})
     bare = stacks.describe(stacks.create("bare", {"Q": queue()}))

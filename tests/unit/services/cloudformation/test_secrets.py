@@ -193,3 +193,10 @@ def test_value_of_a_secret_in_a_parameter_is_in_no_stored_text_of_the_stack(worl
     assert "hidden-value" not in repr(stored)
     assert (outputs, changed) == ({"Value": reference}, "UPDATE_COMPLETE")
     assert values == ["hidden-value!", "hidden-value!"]
+
+
+def test_secret_with_a_taken_name_fails_as_one_that_exists_already(world: World) -> None:
+    world.client("secretsmanager").create_secret(Name="app", SecretString="1")
+
+    with pytest.raises(UserError, match="HandlerErrorCode: AlreadyExists"):
+        deploy(world, {"S": one("AWS::SecretsManager::Secret", Name="app", SecretString="2")})

@@ -111,6 +111,55 @@ def test_items_are_events_by_a_basic_selector(audit: Audit) -> None:
     assert "secret" not in str(put)
 
 
+def test_object_is_an_event_with_its_bucket_and_without_its_content(audit: Audit) -> None:
+    s3 = audit.world.client("s3")
+    select(audit, "AWS::S3::Object", resources_ARN=["arn:aws:s3:::uploads/in/a b.txt"])
+    audit.rule("PutObject", "CopyObject", "DeleteObjects")
+    s3.create_bucket(Bucket="uploads")
+
+    s3.put_object(Bucket="uploads", Key="in/a b.txt", Body=b"secret", ContentType="text/plain")
+    s3.copy_object(Bucket="uploads", Key="in/other.txt", CopySource="uploads/in/a b.txt")
+    s3.get_object(Bucket="uploads", Key="in/a b.txt")
+    s3.delete_objects(Bucket="uploads", Delete={"Objects": [{"Key": "in/a b.txt"}, {"Key": "in/other.txt"}]})
+
+    put, deleted = sorted(audit.records(), key=lambda event: event["detail"]["eventName"], reverse=True)
+    bucket = {"accountId": ACCOUNT, "type": "AWS::S3::Bucket", "ARN": "arn:aws:s3:::uploads"}
+    named = {"bucketName": "uploads", "Host": "uploads.s3.us-east-1.amazonaws.com"}
+    assert (put["source"], put["resources"], put["detail"]["eventSource"]) == ("aws.s3", [], "s3.amazonaws.com")
+    assert put["detail"]["requestParameters"] == {**named, "key": "in/a b.txt"}
+    assert put["detail"]["resources"] == [
+        {"type": "AWS::S3::Object", "ARN": "arn:aws:s3:::uploads/in/a b.txt"}, bucket,
+    ]  # fmt: skip
+    assert deleted["detail"]["requestParameters"] == named
+    assert deleted["detail"]["resources"] == [
+        {"type": "AWS::S3::Object", "ARNPrefix": "arn:aws:s3:::uploads/"}, bucket,
+    ]  # fmt: skip
+
+
+def test_large_object_and_parts_of_an_upload_are_events_too(audit: Audit) -> None:
+    s3 = audit.world.client("s3")
+    resources = [{"Type": "AWS::S3::Object", "Values": ["arn:aws:s3:::uploads/"]}]
+    audit.trails.put_event_selectors(
+        TrailName="audit", EventSelectors=[{"IncludeManagementEvents": False, "DataResources": resources}]
+    )
+    audit.rule("PutObject", "CopyObject", "UploadPart", "CompleteMultipartUpload", "CreateBucket")
+    s3.create_bucket(Bucket="uploads")
+
+    s3.put_object(Bucket="uploads", Key="large", Body=b"x" * 300_000)
+    s3.copy_object(Bucket="uploads", Key="copy", CopySource="uploads/large")
+    upload = s3.create_multipart_upload(Bucket="uploads", Key="parts")["UploadId"]
+    part = s3.upload_part(Bucket="uploads", Key="parts", UploadId=upload, PartNumber=1, Body=b"x" * 70_000)
+    s3.complete_multipart_upload(
+        Bucket="uploads", Key="parts", UploadId=upload,
+        MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": part["ETag"]}]},
+    )  # fmt: skip
+
+    told = {event["detail"]["eventName"]: event["detail"]["requestParameters"] for event in audit.records()}
+    assert sorted(told) == ["CompleteMultipartUpload", "CopyObject", "PutObject", "UploadPart"]
+    assert told["CopyObject"]["x-amz-copy-source"] == "uploads/large"
+    assert (told["UploadPart"]["partNumber"], told["UploadPart"]["uploadId"]) == ("1", upload)
+
+
 def test_calls_that_only_read_data_reach_no_rule(audit: Audit) -> None:
     dynamodb = table(audit)
     select(audit, "AWS::DynamoDB::Table")
@@ -151,6 +200,10 @@ def test_management_events_alone_cost_data_no_statement(audit: Audit) -> None:
     ("dynamodb", {"TableName": TABLE}, [TABLE]),
     ("dynamodb", {"RequestItems": {"orders": []}}, [TABLE]),
     ("dynamodb", {"TransactItems": [{"Put": {"TableName": "orders"}}, {"Delete": {"TableName": "orders"}}]}, [TABLE]),
+    ("s3", {"Bucket": "b", "Key": "a/b"}, ["arn:aws:s3:::b/a/b"]),
+    ("s3", {"Bucket": "b", "Delete": {"Objects": [{"Key": "a"}, {"Key": "c"}]}},
+     ["arn:aws:s3:::b/a", "arn:aws:s3:::b/c"]),
+    ("s3", {"Bucket": "b"}, ["arn:aws:s3:::b/"]),
     ("events", {"Name": "r"}, []),
 ])  # fmt: skip
 def test_resources_are_found_in_the_parameters(service: str, params: dict[str, Any], arns: list[str]) -> None:

@@ -175,6 +175,21 @@ def test_records_for_a_stream_that_is_gone_are_given_up_together(world, call, pu
     assert counted(world, "FailedToReplicateRecordCount") == 2.0
 
 
+def test_destination_outlives_its_stream(world, call, put, destination):
+    world.call("kinesis", "DeleteStream", StreamARN=destination)
+    world.advance(minutes=1)
+    put("ann", 1)
+    status = call("DescribeKinesisStreamingDestination", TableName="orders")["KinesisDataStreamDestinations"]
+    world.call("kinesis", "CreateStream", StreamName="changes", ShardCount=1)
+    world.advance(minutes=1)
+
+    put("ann", 2)
+
+    assert [one["DestinationStatus"] for one in status] == ["ACTIVE"]
+    keys = [event["dynamodb"]["Keys"] for _, event in sent(world)]
+    assert keys == [{"customer": {"S": "ann"}, "order_no": {"N": "2"}}]
+
+
 def test_destination_that_cannot_be_changed_is_refused(world, call, refusal, destination):
     where = {"TableName": "orders", "StreamArn": destination}
     unknown = {"TableName": "orders", "StreamArn": f"{STREAM}-2"}

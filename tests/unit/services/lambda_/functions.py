@@ -19,7 +19,7 @@ from redrive.core.log import SilentLog
 from redrive.core.own_events import OwnEvent
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.deliver import DeliveryWorker
-from redrive.delivery.operation import Beforehand, ByNode, EventStream, Outside, StreamedOutside, Wait
+from redrive.delivery.operation import Beforehand, ByNode, Digesting, EventStream, Outside, StreamedOutside, Wait
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus, LogLine
 from redrive.delivery.sources.stream_sources import StartingPoint
 from redrive.delivery.worker import Worker
@@ -130,7 +130,8 @@ class Surroundings:
             return self._log(tx, caller, operation, params)
         with tx.savepoint():
             answer = self._registry.begin(tx, caller, service, operation, params)
-        assert not isinstance(answer, Beforehand | ByNode | Outside | EventStream | StreamedOutside | ServiceError)
+        assert not isinstance(answer, Beforehand | ByNode | Digesting | Outside | EventStream | StreamedOutside)
+        assert not isinstance(answer, ServiceError)
         return answer.result if isinstance(answer, Wait) else dict(answer)
 
     def read(self, service: str, operation: str, document: Mapping[str, object]) -> Mapping[str, object]:

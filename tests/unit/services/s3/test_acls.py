@@ -147,3 +147,13 @@ def test_controls_and_blocks_that_were_deleted_are_not_found(desk: Desk) -> None
 
     assert desk.code("GetBucketOwnershipControls", Bucket="docs") == "OwnershipControlsNotFoundError"
     assert desk.code("GetPublicAccessBlock", Bucket="docs") == "NoSuchPublicAccessBlockConfiguration"
+
+
+@pytest.mark.parametrize("header", [{"ACL": "private"}, {"GrantRead": f'uri="{KNOWN}"'}])
+def test_acl_in_the_body_beside_one_in_headers_is_unexpected(header: dict[str, Any], desk: Desk) -> None:
+    desk.open_to_policies()
+    document = {"Owner": OWNER, "Grants": [OWNERS_GRANT]}
+
+    refused = desk.refusal("PutObjectAcl", Bucket="docs", Key="a", AccessControlPolicy=document, **header)
+
+    assert (refused.code, refused.message) == ("UnexpectedContent", "This request does not support content")

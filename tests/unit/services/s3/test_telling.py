@@ -213,6 +213,19 @@ def test_detail_on_the_bus_has_the_members_of_its_type(uploads: Uploads) -> None
     assert {(event["source"], *event["resources"]) for event in events} == {("aws.s3", "arn:aws:s3:::uploads")}
 
 
+def test_events_say_from_which_address_the_request_came(uploads: Uploads) -> None:
+    uploads.configure(QueueConfigurations=[on(uploads.queue(), *ALL)])
+    uploads.bodies()
+    caller = replace(uploads.world.caller(), source_ip="203.0.113.9")
+    one = {"Bucket": "uploads", "Key": "k"}
+
+    for operation, more in [("PutObject", {"Body": b"x"}), ("DeleteObject", {})]:
+        uploads.world.engine.call(caller, "s3", operation, {**one, **more})
+
+    told = [body["Records"][0]["requestParameters"] for body in uploads.bodies()]
+    assert told == [{"sourceIPAddress": "203.0.113.9"}] * 2
+
+
 def test_bucket_without_bus_configuration_tells_the_bus_nothing(uploads: Uploads) -> None:
     assert len(on_bus(uploads, None, PUT)) == 1
     uploads.configure()

@@ -331,3 +331,25 @@ def test_part_is_copied_from_a_range(world: World, call, refused) -> None:
     assert (beyond.code, beyond.message) == (
         "InvalidRequest", "The specified copy range is invalid for the source object size",
     )  # fmt: skip
+
+
+def test_deleted_bucket_gives_back_the_bodies_of_its_open_uploads(world: World, call) -> None:
+    upload = begin(call)
+    send(call, upload, LARGE, LAST)
+
+    call("DeleteBucket")
+    world.advance(minutes=16)
+
+    tables = ["uploads", "upload_parts", "bodies", "body_pieces"]
+    assert [len(rows) for rows in world.store.rows(tables)] == [0, 0, 0, 0]
+
+
+def test_completed_upload_is_no_upload_any_more(call) -> None:
+    upload = begin(call)
+    parts = send(call, upload, b"x")
+    complete(call, upload, parts)
+
+    refused = refusal(call, upload, parts)
+
+    assert (refused.code, refused.http_status) == ("NoSuchUpload", 404)
+    assert call("GetObject", Key="k")["Body"] == b"x"

@@ -19,12 +19,18 @@ from redrive.services.cloudformation.deployment.forward import IN_PROGRESS, sett
 from redrive.services.cloudformation.deployment.outputs import withdraw_exports
 from redrive.services.cloudformation.deployment.run import Run
 from redrive.services.cloudformation.lookups import with_secrets
-from redrive.services.cloudformation.model.stack import Made, ResourceStatus, StackResource, StackStatus
+from redrive.services.cloudformation.model.stack import (
+    RETAINED,
+    Made,
+    ResourceStatus,
+    StackResource,
+    StackStatus,
+)
 from redrive.services.cloudformation.types import resource_type
 from redrive.services.cloudformation.types.resource import Existing, handler_failure
 from redrive.services.cloudformation.types.schema import PropertyError
 
-_RETAINED = frozenset({"Retain", "RetainExceptOnCreate"})
+_UNMADE = frozenset({ResourceStatus.CREATE_FAILED, ResourceStatus.IMPORT_FAILED, *IN_PROGRESS})
 
 
 def step_delete(run: Run) -> Instant | None:
@@ -198,12 +204,12 @@ def _is_retained(run: Run, resource: StackResource, made: Made) -> bool:
 
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-attribute-deletionpolicy.html
     """
-    if resource.logical_id in run.stack.kept:
+    if resource.logical_id in run.stack.kept or (resource.is_new and resource.is_imported):
         return True
     if resource.leftover and not resource.is_new:
-        return made.update_replace_policy in _RETAINED
+        return made.update_replace_policy in RETAINED
     if not resource.is_new or run.stack.status is StackStatus.DELETE_IN_PROGRESS:
-        return made.deletion_policy in _RETAINED
+        return made.deletion_policy in RETAINED
     return made.deletion_policy == "Retain" and not run.stack.retains_except_on_create
 
 
@@ -250,7 +256,10 @@ def _finish_delete(run: Run) -> None:
     """End a deletion or rollback: the stack is deleted, rolled back, or failed because resources remain."""
     gone = run.stack.status is StackStatus.DELETE_IN_PROGRESS
     for resource in run.resources():
-        if resource.status in (ResourceStatus.CREATE_FAILED, *IN_PROGRESS) and resource.made is None:
+        if (
+            resource.status in (ResourceStatus.CREATE_FAILED, ResourceStatus.IMPORT_FAILED, *IN_PROGRESS)
+            and resource.made is None
+        ):
             run.report(resource, ResourceStatus.DELETE_COMPLETE)
     stuck = [one.logical_id for one in run.resources() if one.made is not None and _has_failed(run, one)]
     if stuck:

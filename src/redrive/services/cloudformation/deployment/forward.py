@@ -14,6 +14,7 @@ from redrive.core.clock import MINUTE_MS, Instant
 from redrive.core.errors import ServiceError
 from redrive.languages.template import TemplateError
 from redrive.services.cloudformation import limits
+from redrive.services.cloudformation.deployment.imports import imported
 from redrive.services.cloudformation.deployment.outputs import OutputFailure, publish_outputs
 from redrive.services.cloudformation.deployment.run import Run
 from redrive.services.cloudformation.deployment.values import StackScope, prepare
@@ -85,7 +86,9 @@ def _converge(run: Run, plan: Plan, logical_id: str, resource: StackResource | N
     imports = tuple(sorted({*run.stack.imports, *scope.imports}))
     run.stack = dataclasses.replace(run.stack, imports=imports)
     made = current.made
-    if made is None:
+    if made is None and logical_id in run.stack.blueprint.imported:
+        _import(run, current, wanted)
+    elif made is None:
         _create(run, current, wanted, warning)
     elif made.properties == wanted.properties and made.metadata == wanted.metadata:
         kept = dataclasses.replace(wanted, physical_id=made.physical_id, attributes=made.attributes)
@@ -118,6 +121,20 @@ def _create(run: Run, current: StackResource, wanted: Made, warning: str) -> Non
             current, ResourceStatus.CREATE_IN_PROGRESS, "Resource creation Initiated", made=made, is_new=True
         )  # fmt: skip
         _complete(run, initiated)
+
+
+def _import(run: Run, current: StackResource, wanted: Made) -> None:
+    """Let the stack have a resource that exists already, as it is: its settings do not change."""
+    importing = {"is_new": True, "is_imported": True}
+    current = run.report(current, ResourceStatus.IMPORT_IN_PROGRESS, "Resource import started.", **importing)
+    made = imported(run, current.logical_id, wanted)
+    if made is None:
+        reason = f"Resource {wanted.type} with the name that the template gives it can no longer be imported."
+        run.report(current, ResourceStatus.IMPORT_FAILED, reason)
+        run.stack = dataclasses.replace(run.stack, failed=(*run.stack.failed, current.logical_id))
+        _give_up(run, f"The following resource(s) failed to import: [{', '.join(run.stack.failed)}].")
+        return
+    run.report(current, ResourceStatus.IMPORT_COMPLETE, "Resource import completed.", made=made)
 
 
 def _replace(run: Run, current: StackResource, made: Made, wanted: Made) -> None:

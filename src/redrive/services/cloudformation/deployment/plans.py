@@ -59,12 +59,14 @@ def with_changes(run: Run, change_set: ChangeSet) -> ChangeSet:
     if failure:
         return failed_change_set(change_set, failure)
     try:
-        changes = tuple(preview(run))
+        changes = tuple(preview(run, imports_existing=change_set.imports_existing))
     except TemplateError as error:
         return failed_change_set(change_set, error.message)
     if not changes and not change_set.creates_stack and not has_updates(run):
         return failed_change_set(change_set, NO_CHANGES)
-    return dataclasses.replace(change_set, changes=changes)
+    imported = tuple(change.logical_id for change in changes if change.action == "Import")
+    blueprint = dataclasses.replace(change_set.blueprint, imported=imported)
+    return dataclasses.replace(change_set, changes=changes, blueprint=blueprint)
 
 
 def failed_change_set(change_set: ChangeSet, reason: str) -> ChangeSet:

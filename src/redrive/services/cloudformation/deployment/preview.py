@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from redrive.core.documents import Document, dump_json
 from redrive.languages.template import Node, TemplateError
 from redrive.languages.template.references import AttributeOf, RefTo, references
+from redrive.services.cloudformation.deployment.imports import importable_name
 from redrive.services.cloudformation.deployment.outputs import evaluate
 from redrive.services.cloudformation.deployment.run import Run
 from redrive.services.cloudformation.deployment.values import UNKNOWN_YET, PreviewScope, wanted_as_written
@@ -30,7 +32,7 @@ class _Changed:
     replaced: set[str]
 
 
-def preview(run: Run) -> list[Change]:
+def preview(run: Run, *, imports_existing: bool = False) -> list[Change]:
     """Return the changes that executing the stack's blueprint would make. Errors: TemplateError."""
     plan = run.plan()
     changed = _Changed(_changed_parameters(run, plan), set(), set())
@@ -39,12 +41,24 @@ def preview(run: Run) -> list[Change]:
         change = _preview_one(run, plan, changed, logical_id)
         if change is None:
             continue
+        if change.action == "Add" and imports_existing:
+            change = _imported(run, PreviewScope(run, plan, changed.unknown), plan, change)
         changes.append(change)
-        if change.action == "Add" or change.replacement != "False":
+        if change.action in ("Add", "Import") or change.replacement != "False":
             changed.unknown.add(logical_id)
         if change.replacement == "True":
             changed.replaced.add(logical_id)
     return sorted(changes + _removals(run, plan), key=lambda change: change.logical_id)
+
+
+def _imported(run: Run, scope: PreviewScope, plan: Plan, change: Change) -> Change:
+    """Return the change by which a resource is imported, if it exists already; otherwise the change that adds it."""
+    try:
+        wanted = wanted_as_written(run, plan, scope, change.logical_id)
+    except TemplateError:
+        return change
+    name = importable_name(run, wanted)
+    return change if name is None else dataclasses.replace(change, action="Import", physical_id=name)
 
 
 def _changed_parameters(run: Run, plan: Plan) -> frozenset[str]:

@@ -87,7 +87,7 @@ class PropertyChange:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of one resource: Add, Modify or Remove.
+    """A change of one resource: Add, Modify, Remove or Import.
 
     The contexts are the resource's properties before and after the change, as JSON; None where there is no resource.
     """
@@ -140,7 +140,8 @@ class Change:
 class ChangeSet:
     """A change set of a stack.
 
-    It is computed in the request, so `status` is CREATE_COMPLETE or FAILED from the start.
+    It is computed in the request, so `status` is CREATE_COMPLETE or FAILED from the start. `imports_existing`: named
+    resources that exist already are imported.
     """
 
     KIND: ClassVar[str] = "cloudformation.change_set"
@@ -161,6 +162,7 @@ class ChangeSet:
     on_stack_failure: str | None = None
     includes_nested: bool = False
     client_token: str | None = None
+    imports_existing: bool = False
 
     @property
     def name(self) -> str:
@@ -180,6 +182,7 @@ class ChangeSet:
                 "ChangeSetName": self.change_set_name, "ExecutionStatus": self.execution_status, "Status": self.status,
                 "StatusReason": self.status_reason, "CreationTime": self.created_at, "Description": self.description,
                 "IncludeNestedStacks": self.includes_nested,
+                "ImportExistingResources": self.imports_existing or None,
             }
         )  # fmt: skip
 

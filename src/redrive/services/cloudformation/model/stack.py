@@ -65,6 +65,9 @@ class ResourceStatus(enum.StrEnum):
     DELETE_FAILED = "DELETE_FAILED"
     DELETE_COMPLETE = "DELETE_COMPLETE"
     DELETE_SKIPPED = "DELETE_SKIPPED"
+    IMPORT_IN_PROGRESS = "IMPORT_IN_PROGRESS"
+    IMPORT_FAILED = "IMPORT_FAILED"
+    IMPORT_COMPLETE = "IMPORT_COMPLETE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,7 @@ class Blueprint:
 
     `processed` is the template after the transforms carried out so far; None if it has no transforms.
     `transform_failure` says why a transform failed. `awaits_macros`: functions of macros still have to answer.
+    `imported` are the logical ids of resources that exist already and are imported by their names.
     """
 
     template_body: str
@@ -86,6 +90,7 @@ class Blueprint:
     processed: str | None = None
     transform_failure: str = ""
     awaits_macros: bool = False
+    imported: tuple[str, ...] = ()
 
     @property
     def disables_rollback(self) -> bool:
@@ -190,6 +195,10 @@ class Stack:
         return stack_arn(self.scope, self.stack_name, self.uid)
 
 
+RETAINED = frozenset({"Retain", "RetainExceptOnCreate"})
+"""The policies that keep a resource which its stack no longer has."""
+
+
 @dataclass(frozen=True, slots=True)
 class Made:
     """A resource as last created or changed: its id and its properties."""
@@ -210,6 +219,7 @@ class StackResource:
 
     `made` is None if nothing exists. `before` is the state before the present update changed the resource. `operation`
     is the last operation that processed it. `leftover` numbers the leftovers of replacements; 0 is the resource itself.
+    `is_imported`: it existed before the stack had it.
     """
 
     KIND: ClassVar[str] = "cloudformation.resource"
@@ -224,6 +234,7 @@ class StackResource:
     made: Made | None = None
     before: Made | None = None
     is_new: bool = False
+    is_imported: bool = False
     leftover: int = 0
 
     @property

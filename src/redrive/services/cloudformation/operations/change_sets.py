@@ -73,13 +73,13 @@ def create_change_set(
     client_token: str | None = None, description: str | None = None, change_set_type: str = "UPDATE",
     resources_to_import: Sequence[Document] | None = None, include_nested_stacks: bool | None = None,
     on_stack_failure: str | None = None, deployment_mode: str | None = None, deployment_config: Document | None = None,
-    # What exists already is not taken over, and nothing is validated before deployment here.
-    import_existing_resources: bool | None = None, disable_validation: bool | None = None,  # noqa: ARG001
+    import_existing_resources: bool | None = None,
+    disable_validation: bool | None = None,  # noqa: ARG001 -- nothing is validated before deployment here.
 ) -> Document:  # fmt: skip
     """Compute what a template would change in a stack. A set of type CREATE also creates the stack, in review.
 
     A set without changes has the status FAILED, with that reason. A repeated request with the same token returns the
-    same set.
+    same set. With ImportExistingResources, named resources that exist already and belong to no stack are imported.
 
     Errors: AlreadyExistsException; InsufficientCapabilitiesException; LimitExceededException; ValidationError (no such
     stack, or one that already exists; template, parameters, an unsupported setting).
@@ -121,6 +121,7 @@ def create_change_set(
         blueprint=blueprint, created_at=tx.now, status="CREATE_COMPLETE", description=description or "",
         execution_status=ExecutionStatus.AVAILABLE, on_stack_failure=on_stack_failure,
         includes_nested=bool(include_nested_stacks), client_token=client_token,
+        imports_existing=bool(import_existing_resources),
     )  # fmt: skip
     if tx.resources.get(Stack, stack.scope, stack.name) is None:
         run = Run(tx, stack)

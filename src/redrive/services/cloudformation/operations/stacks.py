@@ -30,6 +30,7 @@ from redrive.services.cloudformation.model.stack import (
     stack_arn,
 )
 from redrive.services.cloudformation.templates import (
+    asked_policy,
     asked_template,
     given_parameters,
     template_of,
@@ -134,7 +135,8 @@ def create_stack(
     existing = find_stack(tx, caller, stack_name, "CreateStack")
     template_body = asked_template(tx, caller, template_body, template_url)
     check_stack_name(stack_name)
-    refuse_given(ResourceTypes=resource_types, StackPolicyURL=stack_policy_url)
+    refuse_given(ResourceTypes=resource_types)
+    stack_policy_body = asked_policy(tx, caller, stack_policy_body, stack_policy_url)
     if existing is not None:
         if client_request_token is not None and existing.client_request_token == client_request_token:
             return {"StackId": existing.id, "OperationId": existing.operation}
@@ -188,10 +190,10 @@ def update_stack(
     template_body = asked_template(tx, caller, template_body, template_url)
     pass_role(tx, caller, role_arn, stack.id)
     refuse_given(
-        ResourceTypes=resource_types, StackPolicyURL=stack_policy_url,
-        StackPolicyDuringUpdateURL=stack_policy_during_update_url,
+        ResourceTypes=resource_types, StackPolicyDuringUpdateURL=stack_policy_during_update_url,
         StackPolicyDuringUpdateBody=stack_policy_during_update_body,
     )  # fmt: skip
+    stack_policy_body = asked_policy(tx, caller, stack_policy_body, stack_policy_url)
     blueprint = changed_blueprint(
         stack, template_body, use_previous=bool(use_previous_template), parameters=parameters,
         capabilities=capabilities, role_arn=role_arn, rollback_configuration=rollback_configuration,
@@ -378,14 +380,14 @@ def set_stack_policy(
 ) -> Document:  # fmt: skip
     """Store a policy with a stack. GetStackPolicy returns it; updates ignore it.
 
-    Errors: ValidationError (no such stack; no policy, or one by URL).
+    Errors: ValidationError (no such stack; no policy, or none that can be read).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_SetStackPolicy.html
     """
     stack = stack_to_change(tx, caller, stack_name, "SetStackPolicy")
-    refuse_given(StackPolicyURL=stack_policy_url)
-    if stack_policy_body is None:
+    policy = asked_policy(tx, caller, stack_policy_body, stack_policy_url)
+    if policy is None:
         raise validation_error("You must specify either StackPolicyBody or StackPolicyURL.")
-    tx.resources.put(stack.scope, dataclasses.replace(stack, stack_policy=stack_policy_body))
+    tx.resources.put(stack.scope, dataclasses.replace(stack, stack_policy=policy))
     return {}
 
 

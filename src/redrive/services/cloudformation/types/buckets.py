@@ -137,6 +137,10 @@ def _create(place: Place, properties: Document) -> Existing:
     return Existing(name, properties, _attributes(name, region))
 
 
+def _found(place: Place, name: str) -> Document | None:
+    return _attributes(name, place.caller.region) if _is_taken(place, name) else None
+
+
 def _is_taken(place: Place, name: str) -> bool:
     """Whether the caller sees a bucket with this name. In us-east-1, S3 itself does not refuse to create it again."""
     try:
@@ -277,6 +281,7 @@ BUCKET = ResourceType(
     delete=_delete,
     attributes=frozenset({"Arn", "DomainName", "DualStackDomainName", "RegionalDomainName", "WebsiteURL"}),
     name_property="BucketName",
+    found=_found,
     has_tags=True,
     missing=_MISSING,
 )

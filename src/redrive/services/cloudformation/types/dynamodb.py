@@ -11,6 +11,7 @@ from redrive.services.cloudformation.types.resource import (
     Place,
     ResourceType,
     changed_keys,
+    read,
     tag_changes,
 )
 from redrive.services.cloudformation.types.schema import (
@@ -30,6 +31,7 @@ from redrive.services.cloudformation.types.schema import (
 
 # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html
 _NAME_LENGTH_MAX = 255
+_MISSING = frozenset({"ResourceNotFoundException"})
 
 _KEY_SCHEMA = listing(group(AttributeName=required(TEXT), KeyType=required(TEXT)))
 _PROJECTION = group(NonKeyAttributes=listing(TEXT), ProjectionType=TEXT)
@@ -79,6 +81,11 @@ def _create_table(place: Place, properties: Document) -> Existing:
     )  # fmt: skip
     _settings(place, name, {}, properties)
     return Existing(name, properties, _attributes(created["TableDescription"]))
+
+
+def _found(place: Place, name: str) -> Document | None:
+    described = read(place, _MISSING, "dynamodb", "DescribeTable", TableName=name)
+    return None if described is None else _attributes(described["Table"])
 
 
 def _attributes(description: Document) -> Document:
@@ -223,6 +230,7 @@ TABLE = ResourceType(
     delete=_delete_table,
     attributes=frozenset({"Arn", "StreamArn"}),
     name_property="TableName",
+    found=_found,
     has_tags=True,
-    missing=frozenset({"ResourceNotFoundException"}),
+    missing=_MISSING,
 )

@@ -11,6 +11,7 @@ from redrive.services.cloudformation.types.resource import (
     Place,
     ResourceType,
     changed_keys,
+    read,
     tag_changes,
 )
 from redrive.services.cloudformation.types.schema import (
@@ -25,6 +26,7 @@ from redrive.services.cloudformation.types.schema import (
 )
 
 _NAME_LENGTH_MAX = 256
+_MISSING = frozenset({"RepositoryNotFoundException"})
 
 
 def _create(place: Place, properties: Document) -> Existing:
@@ -35,8 +37,16 @@ def _create(place: Place, properties: Document) -> Existing:
         imageScanningConfiguration=_scanning(properties),
     )["repository"]  # fmt: skip
     _set_policies(place, name, properties, {"LifecyclePolicy", "RepositoryPolicyText"} & properties.keys())
-    attributes = {"Arn": made["repositoryArn"], "RepositoryUri": made["repositoryUri"]}
-    return Existing(name, properties, attributes)
+    return Existing(name, properties, _attributes(made))
+
+
+def _attributes(repository: Document) -> Document:
+    return {"Arn": repository["repositoryArn"], "RepositoryUri": repository["repositoryUri"]}
+
+
+def _found(place: Place, name: str) -> Document | None:
+    described = read(place, _MISSING, "ecr", "DescribeRepositories", repositoryNames=[name])
+    return None if described is None else _attributes(described["repositories"][0])
 
 
 def _scanning(properties: Document) -> Document | None:
@@ -101,6 +111,7 @@ REPOSITORY = ResourceType(
     delete=_delete,
     attributes=frozenset({"Arn", "RepositoryUri"}),
     name_property="RepositoryName",
+    found=_found,
     has_tags=True,
-    missing=frozenset({"RepositoryNotFoundException"}),
+    missing=_MISSING,
 )

@@ -14,6 +14,7 @@ from redrive.services.cloudformation.types.resource import (
     Place,
     ResourceType,
     changed_keys,
+    read,
     tag_changes,
 )
 from redrive.services.cloudformation.types.schema import (
@@ -106,6 +107,11 @@ def set_boundary_and_tags(place: Place, kind: str, holder: str, old: Document, n
     if set_tags:
         tags = [{"Key": key, "Value": value} for key, value in set_tags.items()]
         place.call("iam", f"Tag{kind}", Tags=tags, **named)
+
+
+def _found_role(place: Place, name: str) -> Document | None:
+    answer = read(place, MISSING, "iam", "GetRole", RoleName=name)
+    return None if answer is None else {"Arn": answer["Role"]["Arn"], "RoleId": answer["Role"]["RoleId"]}
 
 
 def _delete_role(place: Place, existing: Existing) -> None:
@@ -214,6 +220,7 @@ ROLE = ResourceType(
     delete=_delete_role,
     attributes=frozenset({"Arn", "RoleId"}),
     name_property="RoleName",
+    found=_found_role,
     has_tags=True,
     missing=MISSING,
     warn=warn_of_policies,

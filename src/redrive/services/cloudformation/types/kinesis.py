@@ -13,6 +13,7 @@ from redrive.services.cloudformation.types.resource import (
     ResourceType,
     already_exists,
     exists,
+    read,
     tag_changes,
     tags_of,
 )
@@ -123,6 +124,11 @@ def _set_metrics(place: Place, existing: Existing, properties: Document) -> None
         place.call("kinesis", "EnableEnhancedMonitoring", StreamName=name, ShardLevelMetrics=sorted(wanted - before))
 
 
+def _found_stream(place: Place, name: str) -> Document | None:
+    described = read(place, _MISSING, "kinesis", "DescribeStreamSummary", StreamName=name)
+    return None if described is None else {"Arn": described["StreamDescriptionSummary"]["StreamARN"]}
+
+
 def _delete_stream(place: Place, existing: Existing) -> None:
     place.call("kinesis", "DeleteStream", StreamName=existing.physical_id, EnforceConsumerDeletion=True)
 
@@ -192,6 +198,7 @@ STREAM = ResourceType(
     delete=_delete_stream,
     attributes=frozenset({"Arn"}),
     name_property="Name",
+    found=_found_stream,
     has_tags=True,
     missing=_MISSING,
 )

@@ -18,6 +18,7 @@ from redrive.services.cloudformation.types.resource import (
     ResourceType,
     changed_keys,
     not_updatable,
+    read,
     tag_changes,
     tags_of,
 )
@@ -94,6 +95,11 @@ def _create_function(place: Place, properties: Document) -> Existing:
     made = Existing(name, properties, {"Arn": created["FunctionArn"]})
     _settings(place, made, {}, properties)
     return made
+
+
+def _found_function(place: Place, name: str) -> Document | None:
+    answer = read(place, _MISSING, "lambda", "GetFunctionConfiguration", FunctionName=name)
+    return None if answer is None else {"Arn": answer["FunctionArn"]}
 
 
 def _update_function(place: Place, existing: Existing, properties: Document) -> Existing:
@@ -299,6 +305,7 @@ FUNCTION = ResourceType(
     delete=_delete_function,
     attributes=frozenset({"Arn"}),
     name_property="FunctionName",
+    found=_found_function,
     has_tags=True,
     missing=_MISSING,
     is_pending=_is_function_pending,

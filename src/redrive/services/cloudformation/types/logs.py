@@ -38,9 +38,19 @@ def _create_group(place: Place, properties: Document) -> Existing:
         tags=tags_of(properties) or None, logGroupClass=properties.get("LogGroupClass"),
         deletionProtectionEnabled=properties.get("DeletionProtectionEnabled"),
     )  # fmt: skip
-    arn = Arn("logs", place.caller.region, place.caller.account, f"log-group:{name}:*")
     _set_retention(place, name, properties.get("RetentionInDays"))
-    return Existing(name, properties, {"Arn": str(arn)})
+    return Existing(name, properties, _group_attributes(place, name))
+
+
+def _group_attributes(place: Place, name: str) -> Document:
+    return {"Arn": str(Arn("logs", place.caller.region, place.caller.account, f"log-group:{name}:*"))}
+
+
+def _found_group(place: Place, name: str) -> Document | None:
+    groups = place.call("logs", "DescribeLogGroups", logGroupNamePrefix=name)["logGroups"]
+    # A group sorts before all those whose names continue its own.
+    is_there = any(group["logGroupName"] == name for group in groups)
+    return _group_attributes(place, name) if is_there else None
 
 
 def _set_retention(place: Place, name: str, days: int | None) -> None:
@@ -119,6 +129,7 @@ LOG_GROUP = ResourceType(
     delete=_delete_group,
     attributes=frozenset({"Arn"}),
     name_property="LogGroupName",
+    found=_found_group,
     has_tags=True,
     missing=_MISSING,
 )

@@ -75,7 +75,8 @@ class ResourceType:
     service is still working on the resource. `warn` returns what a resource with these properties does not do here, for
     the stack's events. `is_open`: the type accepts any property, unchanged. `has_outputs`: its attributes are another
     template's outputs. `attribute_of` computes attributes that are not stored with the resource. `progress` returns the
-    resource after the work on it has ended, None before.
+    resource after the work on it has ended, None before. `found` returns the attributes of the resource that has a name
+    already, None if there is none; without it, a resource that exists already cannot be imported by its name.
 
     Errors of `progress`: ServiceError, PropertyError; the work failed.
     """
@@ -95,6 +96,7 @@ class ResourceType:
     has_outputs: bool = False
     attribute_of: Callable[[Place, str, Existing, str], Node] | None = None
     progress: Callable[[Place, Existing], Existing | None] | None = None
+    found: Callable[[Place, str], Document | None] | None = None
 
     @property
     def has_any_attribute(self) -> bool:
@@ -120,13 +122,17 @@ def already_exists(type_name: str, identifier: str) -> ServiceError:
 
 def exists(place: Place, missing: frozenset[str], service: str, operation: str, **params: object) -> bool:
     """Whether a reading operation finds the resource. Errors: ServiceError, except those of a missing resource."""
+    return read(place, missing, service, operation, **params) is not None
+
+
+def read(place: Place, missing: frozenset[str], service: str, operation: str, **params: object) -> Document | None:
+    """Return what a reading operation answers, None if the resource is missing. Errors: ServiceError, others."""
     try:
-        place.call(service, operation, **params)
+        return place.call(service, operation, **params)
     except ServiceError as error:
         if error.code in missing:
-            return False
+            return None
         raise
-    return True
 
 
 def tags_of(properties: Document) -> dict[str, str]:
@@ -161,7 +167,7 @@ def handler_failure(error: ServiceError | PropertyError, request_token: str) -> 
 
 _HANDLER_CODES = (
     ("NotFound", ("NotFound", "NoSuchEntity", "DoesNotExist", "NonExistent")),
-    ("AlreadyExists", ("AlreadyExists", "NameExists", "EntityAlready", "ResourceInUse")),
+    ("AlreadyExists", ("AlreadyExists", "NameExists", "EntityAlready", "ResourceExists", "ResourceInUse")),
     ("ResourceConflict", ("Conflict",)),
     ("AccessDenied", ("AccessDenied",)),
     ("ServiceLimitExceeded", ("LimitExceeded",)),

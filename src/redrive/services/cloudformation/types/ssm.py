@@ -8,11 +8,12 @@ from __future__ import annotations
 from redrive.core.arn import Arn
 from redrive.core.documents import Document
 from redrive.languages.template import TemplateError
-from redrive.services.cloudformation.types.resource import Existing, Place, ResourceType, changed_keys
+from redrive.services.cloudformation.types.resource import Existing, Place, ResourceType, changed_keys, read
 from redrive.services.cloudformation.types.schema import JSON, TEXT, PropertyError, replacing, required
 
 _NAME_LENGTH_MAX = 255
 _PARAMETER = "Parameter"
+_MISSING = frozenset({"ParameterNotFound"})
 
 
 def _settings(properties: Document) -> Document:
@@ -60,8 +61,17 @@ def _update(place: Place, existing: Existing, properties: Document) -> Existing:
 
 
 def _existing(place: Place, name: str, properties: Document) -> Existing:
+    return Existing(name, properties, _attributes(place, name, str(properties["Type"])))
+
+
+def _attributes(place: Place, name: str, kind: str) -> Document:
     arn = Arn("ssm", place.caller.region, place.caller.account, f"parameter/{name.removeprefix('/')}")
-    return Existing(name, properties, {"Arn": str(arn), "Type": properties["Type"]})
+    return {"Arn": str(arn), "Type": kind}
+
+
+def _found(place: Place, name: str) -> Document | None:
+    answer = read(place, _MISSING, "ssm", "GetParameter", Name=name)
+    return None if answer is None else _attributes(place, name, str(answer["Parameter"]["Type"]))
 
 
 def _value(_: Place, type_name: str, existing: Existing, attribute: str) -> str:
@@ -97,5 +107,6 @@ PARAMETER = ResourceType(
     attributes=frozenset({"Arn", "Type", "Value"}),
     attribute_of=_value,
     name_property="Name",
-    missing=frozenset({"ParameterNotFound"}),
+    found=_found,
+    missing=_MISSING,
 )

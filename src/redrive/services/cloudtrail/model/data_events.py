@@ -12,7 +12,12 @@ from redrive.core.documents import Document
 from redrive.core.scope import Scope
 
 TYPES: Mapping[str, str] = MappingProxyType(
-    {"dynamodb": "AWS::DynamoDB::Table", "lambda": "AWS::Lambda::Function", "sqs": "AWS::SQS::Queue"}
+    {
+        "dynamodb": "AWS::DynamoDB::Table",
+        "lambda": "AWS::Lambda::Function",
+        "s3": "AWS::S3::Object",
+        "sqs": "AWS::SQS::Queue",
+    }
 )
 """The services whose events of data can be recorded here, with their types of resources."""
 
@@ -20,6 +25,21 @@ SHOWN: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "dynamodb": frozenset({"tableName", "key", "indexName", "consistentRead", "returnValues", "requestItems"}),
         "lambda": frozenset({"functionName", "qualifier", "invocationType"}),
+        # S3's records have the names of the wire: of the path, the query and the headers.
+        "s3": frozenset(
+            {
+                "bucketName",
+                "Host",
+                "key",
+                "uploadId",
+                "partNumber",
+                "versionId",
+                "x-amz-acl",
+                "x-amz-copy-source",
+                "x-amz-server-side-encryption",
+                "x-amz-storage-class",
+            }
+        ),
         "sqs": frozenset({"queueUrl", "messageBody", "delaySeconds", "maxNumberOfMessages", "waitTimeSeconds"}),
     }
 )
@@ -28,13 +48,14 @@ SHOWN: Mapping[str, frozenset[str]] = MappingProxyType(
 HIDDEN = frozenset({"messageBody"})
 """Those of them whose value is hidden."""
 
-_READS = frozenset({"BatchGetItem", "GetItem", "Query", "Scan", "TransactGetItems"})
+_READS = frozenset({"BatchGetItem", "GetItem", "Query", "Scan", "SelectObjectContent", "TransactGetItems"})
 _FUNCTION_PARTS = 7
+_BUCKETS = "arn:aws:s3:::"
 
 
 def reads(operation: str) -> bool:
     """Whether an operation about data only reads."""
-    return operation in _READS or operation.startswith(("Get", "List"))
+    return operation in _READS or operation.startswith(("Get", "Head", "List"))
 
 
 def arns_of(service: str, params: Mapping[str, object], scope: Scope) -> tuple[str, ...]:
@@ -50,13 +71,28 @@ def arns_of(service: str, params: Mapping[str, object], scope: Scope) -> tuple[s
         case "dynamodb":
             found = dict.fromkeys(_tables(params))
             return tuple(name if name.startswith("arn:") else _table_arn(name, scope) for name in found)
+        case "s3":
+            return tuple(f"{_BUCKETS}{params.get('Bucket', '')}/{key}" for key in _keys(params))
         case _:
             return ()
 
 
 def told(service: str, arns: Sequence[str], scope: Scope) -> list[Document]:
-    """The `resources` of a record."""
+    """The `resources` of a record. S3 names one object, or what the names of several begin with, and the bucket."""
+    if service == "s3":
+        bucket, _, key = arns[0].partition("/")
+        objects = {"ARN": arns[0]} if key and len(arns) == 1 else {"ARNPrefix": f"{bucket}/"}
+        owned = {"accountId": scope.account, "type": "AWS::S3::Bucket", "ARN": bucket}
+        return [{"type": TYPES[service], **objects}, owned]
     return [{"accountId": scope.account, "type": TYPES[service], "ARN": arn} for arn in arns]
+
+
+def _keys(params: Mapping[str, object]) -> list[str]:
+    """The keys of objects that a call of S3 names; the empty one if it is about a bucket's objects as a whole."""
+    deleted = params.get("Delete")
+    if isinstance(deleted, Mapping):
+        return [str(one["Key"]) for one in deleted.get("Objects", ())]
+    return [str(params.get("Key", ""))]
 
 
 def _tables(params: Mapping[str, object]) -> list[str]:

@@ -44,7 +44,7 @@ def record_of(call: ApiCall, caller: Caller, identity: Document, *, event_id: st
     detail: Document = {
         "eventVersion": _VERSION, "userIdentity": identity, "eventTime": format_instant(at - at % SECOND_MS),
         "eventSource": call.host_name, "eventName": call.name, "awsRegion": caller.region,
-        "sourceIPAddress": by_service or "127.0.0.1", "userAgent": by_service or call.user_agent,
+        "sourceIPAddress": by_service or caller.source_ip, "userAgent": by_service or call.user_agent,
     }  # fmt: skip
     if call.error_code:
         detail |= {"errorCode": call.error_code, "errorMessage": call.error_message}

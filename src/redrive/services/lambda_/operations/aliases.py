@@ -20,6 +20,7 @@ from redrive.services.lambda_.model.function import (
 )
 from redrive.services.lambda_.model.versions import Alias, alias_document, check_weights, qualified_name
 from redrive.services.lambda_.operations.functions import authorized_reference, get_existing
+from redrive.services.lambda_.provisions import tell_of_change
 from redrive.services.lambda_.versions import aliases_of, find_version
 from redrive.services.lambda_.watches import look_at_mappings_of
 from redrive.store.api import Transaction
@@ -120,6 +121,7 @@ def update_alias(
     _check_versions(tx, reference, updated)
     tx.resources.put(caller.scope, updated)
     look_at_mappings_of(tx, caller.scope, reference.name)
+    tell_of_change(tx)
     return alias_document(updated)
 
 

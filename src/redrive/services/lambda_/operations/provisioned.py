@@ -18,6 +18,7 @@ from redrive.services.lambda_.model.function import (
 from redrive.services.lambda_.model.provisioned import ProvisionedConcurrency, provisioned_document
 from redrive.services.lambda_.model.versions import Alias, qualified_name
 from redrive.services.lambda_.operations.functions import authorized_function, authorized_reference
+from redrive.services.lambda_.provisions import tell_of_change
 from redrive.services.lambda_.versions import aliases_of, find_version
 from redrive.store.api import Transaction
 
@@ -28,7 +29,7 @@ def put_provisioned_concurrency_config(
 ) -> Document:
     """Provision concurrency for a version or an alias. The answer is IN_PROGRESS; later answers are READY.
 
-    Functions start here as fast as the machine allows: nothing is started in advance.
+    A server in real time starts that many environments, and keeps them; READY does not wait for them.
 
     Errors: ResourceNotFoundException; InvalidParameterValueException ($LATEST; more than is reserved or left);
     ResourceConflictException (the version of an alias, or an alias of the version, is provisioned).
@@ -45,6 +46,7 @@ def put_provisioned_concurrency_config(
     name = qualified_name(reference.name, str(reference.qualifier))
     config = ProvisionedConcurrency(name, reference.arn, provisioned_concurrent_executions, tx.now)
     tx.resources.put(caller.scope, config)
+    tell_of_change(tx)
     return {
         "RequestedProvisionedConcurrentExecutions": config.requested,
         "AllocatedProvisionedConcurrentExecutions": 0,
@@ -114,6 +116,7 @@ def delete_provisioned_concurrency_config(
     """
     reference = _published(tx, caller, "lambda:DeleteProvisionedConcurrencyConfig", function_name, qualifier)
     tx.resources.delete(ProvisionedConcurrency, caller.scope, qualified_name(reference.name, str(reference.qualifier)))
+    tell_of_change(tx)
     return {}
 
 

@@ -81,9 +81,12 @@ def acl_request(
 def read_grants(asked: AclRequest, owner: str, bucket_owner: str) -> list[Document]:
     """The grants that a request asks for, on what the account `owner` owns in a bucket of `bucket_owner`.
 
-    Errors: InvalidArgument; InvalidRequest (a canned list and grants); MalformedACLError.
+    Errors: InvalidArgument; InvalidRequest (a canned list and grants); UnexpectedContent (a list in the body beside
+    headers); MalformedACLError.
     """
-    if asked.canned is not None and (asked.granted or asked.document is not None):
+    if asked.document is not None and (asked.canned is not None or asked.granted):
+        raise ServiceError("UnexpectedContent", "This request does not support content", http_status=400)
+    if asked.canned is not None and asked.granted:
         raise invalid_request("Specifying both Canned ACLs and Header Grants is not allowed")
     if asked.document is not None:
         return _of_document(asked.document, owner)

@@ -15,6 +15,9 @@ from redrive.services.s3.model.errors import no_such_key, not_implemented, preco
 
 ANY = "*"
 
+CONDITIONS = frozenset({"if_match", "if_none_match", "if_modified_since", "if_unmodified_since"})
+"""The parameters of a read that are conditions."""
+
 
 @dataclass(frozen=True, slots=True)
 class Conditions:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from redrive.core.scope import LOCAL_IP
+
 
 @dataclass(frozen=True, slots=True)
 class Happened:
@@ -20,4 +22,4 @@ class Happened:
     version_id: str = ""
     sequencer: str | None = None
     reason: str = ""
-    source_ip: str = "127.0.0.1"
+    source_ip: str = LOCAL_IP

@@ -63,9 +63,10 @@ def user_metadata(given: Mapping[str, str] | None) -> dict[str, str]:
 
     Errors: MetadataTooLarge; InvalidArgument.
     """
+    if not given:
+        return {}
     stored = {
-        storable(name, "metadata").lower(): _decoded(storable(value, "metadata"))
-        for name, value in (given or {}).items()
+        storable(name, "metadata").lower(): _decoded(storable(value, "metadata")) for name, value in given.items()
     }
     size = sum(len(name.encode()) + len(value.encode()) for name, value in stored.items())
     if size > limits.METADATA_BYTES_MAX:

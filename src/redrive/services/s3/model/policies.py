@@ -25,7 +25,8 @@ PUBLIC_ACCESS: Final = "PublicAccessBlockConfiguration"
 OWNERSHIP: Final = "OwnershipControls"
 ACL: Final = "AccessControlPolicy"
 OWNER_ENFORCED: Final = "BucketOwnerEnforced"
-OWNERSHIPS = (OWNER_ENFORCED, "BucketOwnerPreferred", "ObjectWriter")
+OWNER_PREFERRED = "BucketOwnerPreferred"
+OWNERSHIPS = (OWNER_ENFORCED, OWNER_PREFERRED, "ObjectWriter")
 BLOCKS = ("BlockPublicAcls", "IgnorePublicAcls", "BlockPublicPolicy", "RestrictPublicBuckets")
 
 _FIXING = frozenset(

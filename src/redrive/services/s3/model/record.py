@@ -88,8 +88,8 @@ def record_of(document: Document) -> Record:
         document.get("tags", {}),
         str(document.get("class", STANDARD)),
         document.get("members", {}),
-        tuple(segment_of(segment) for segment in document.get("segments", ())),
-        tuple(Part(*part) for part in document.get("parts", ())),
+        tuple([segment_of(segment) for segment in document.get("segments", ())]),
+        tuple([Part(*part) for part in document.get("parts", ())]),
     )
 
 

@@ -82,7 +82,10 @@ def put_object_acl(
     if not has_acls(found) or grants == record.members.get(GRANTS, [owner_grant(record.owner)]):
         return {}
     change_members(tx, found, version, {**record.members, GRANTS: grants})
-    happened = Happened("ObjectAcl:Put", key, etag=record.etag, version_id=told_id(tx, version), reason="PutObjectAcl")
+    happened = Happened(
+        "ObjectAcl:Put", key, etag=record.etag, version_id=told_id(tx, version), reason="PutObjectAcl",
+        source_ip=caller.source_ip,
+    )  # fmt: skip
     tell(tx, caller, found, happened)
     return {}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.scope import Caller
-from redrive.delivery.operation import operation
+from redrive.delivery.operation import Digesting, operation
 from redrive.services.s3 import bodies
 from redrive.services.s3.access import bucket_of
 from redrive.services.s3.bodies import Stored
@@ -21,10 +21,11 @@ from redrive.services.s3.model.metadata import (
     system_headers,
     user_metadata,
 )
+from redrive.services.s3.model.owners import new_owner
 from redrive.services.s3.model.params import params_of
 from redrive.services.s3.model.record import Checksum, Record
 from redrive.services.s3.model.tags import tags_of_header
-from redrive.services.s3.protection import on_write
+from redrive.services.s3.protection import on_body, on_write
 from redrive.services.s3.writing import COPY as COPIED
 from redrive.services.s3.writing import begin_write, checksum_members, write_object
 from redrive.store.api import Transaction
@@ -60,8 +61,8 @@ def copy_object(
     object_lock_legal_hold_status: str | None = None, object_lock_event_hold: str | None = None,
     object_lock_event_hold_duration_days: int | None = None, object_lock_event_hold_duration_years: int | None = None,
     expected_bucket_owner: str | None = None, expected_source_bucket_owner: str | None = None,
-) -> Document:  # fmt: skip
-    """Store a copy of an object; a large body is shared with the source.
+) -> Document | Digesting:  # fmt: skip
+    """Store a copy of an object; a large body is shared with the source, and digested before if its digests change.
 
     Errors: NoSuchBucket; NoSuchKey; NoSuchVersion; InvalidArgument; InvalidRequest; PreconditionFailed; NotImplemented;
     InvalidStorageClass; MetadataTooLarge; InvalidTag.
@@ -78,7 +79,11 @@ def copy_object(
     copied = read_source(tx, caller, from_bucket, source, params)
     check_size(copied.version.size)
     _check_in_place(found, key, source, params)
-    record = _record(tx, caller, found, copied, params)
+    digests = _digests(tx, copied, params)
+    if isinstance(digests, Digesting):
+        return digests
+    on_body(tx, caller, from_bucket, copied.record.members)
+    record = _record(tx, caller, found, copied, params, *digests)
     begun = begin_write(tx, found, key, params)
     body = Stored(copied.version.size, copied.version.body, copied.record.segments)
     bodies.share(tx, body.segments)
@@ -100,7 +105,10 @@ def _check_in_place(bucket: Bucket, key: str, source: CopySource, params: Docume
         raise invalid_request(message)
 
 
-def _record(tx: Transaction, caller: Caller, bucket: Bucket, copied: Copied, params: Document) -> Record:
+def _record(
+    tx: Transaction, caller: Caller, bucket: Bucket, copied: Copied, params: Document, etag: str,
+    checksum: Checksum,
+) -> Record:  # fmt: skip
     """The record of the copy. Access control, object lock, storage class and encryption are not the source's."""
     source = copied.record
     given = system_headers(params)
@@ -115,10 +123,9 @@ def _record(tx: Transaction, caller: Caller, bucket: Bucket, copied: Copied, par
     tags = tags_of_header(params.get("tagging")) if replaces_tags else dict(source.tags)
     if tags:
         bucket_of(tx, caller, bucket.name, "s3:PutObjectTagging", key=str(params["key"]))
-    etag, checksum = _digests(tx, copied, params)
     return Record(
-        etag, caller.account, checksum, headers, metadata, tags, checked_storage_class(params.get("storage_class")),
-        on_write(tx, caller, bucket, params),
+        etag, new_owner(bucket, caller.account, params), checksum, headers, metadata, tags,
+        checked_storage_class(params.get("storage_class")), on_write(tx, caller, bucket, params),
     )  # fmt: skip
 
 
@@ -131,7 +138,7 @@ def _directive(params: Document, name: str) -> str:
     return directive
 
 
-def _digests(tx: Transaction, copied: Copied, params: Document) -> tuple[str, Checksum | None]:
+def _digests(tx: Transaction, copied: Copied, params: Document) -> tuple[str, Checksum] | Digesting:
     """The ETag and the checksum of a copy: a copy of an object of parts has none, so its body is read once."""
     source = copied.record
     wanted = checked_algorithm(params["checksum_algorithm"]) if "checksum_algorithm" in params else None
@@ -139,5 +146,8 @@ def _digests(tx: Transaction, copied: Copied, params: Document) -> tuple[str, Ch
     algorithm = wanted or known
     if not source.parts and source.checksum is not None and algorithm == known:
         return source.etag, source.checksum
-    digests = bodies.digests(tx, copied.version.body, source.segments, ("MD5", algorithm))
+    body = Stored(copied.version.size, copied.version.body, source.segments)
+    digests = bodies.digests(tx, body, ("MD5", algorithm))
+    if isinstance(digests, Digesting):
+        return digests
     return digests["MD5"].hex(), computed(algorithm, digests.__getitem__)

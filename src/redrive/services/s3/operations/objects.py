@@ -13,7 +13,7 @@ from redrive.services.s3.access import bucket_of
 from redrive.services.s3.bodies import Body
 from redrive.services.s3.model.bucket import Bucket
 from redrive.services.s3.model.checksums import body_checksum
-from redrive.services.s3.model.conditions import Conditions, check_read
+from redrive.services.s3.model.conditions import CONDITIONS, Conditions, check_read
 from redrive.services.s3.model.errors import invalid_request, not_implemented
 from redrive.services.s3.model.metadata import (
     ARCHIVED,
@@ -24,6 +24,7 @@ from redrive.services.s3.model.metadata import (
     system_headers,
     user_metadata,
 )
+from redrive.services.s3.model.owners import new_owner
 from redrive.services.s3.model.params import params_of
 from redrive.services.s3.model.ranges import Span, part_span, span_of
 from redrive.services.s3.model.record import COMPOSITE, STANDARD, Checksum, Record, record_of
@@ -140,7 +141,7 @@ def _new_record(tx: Transaction, caller: Caller, bucket: Bucket, key: str, param
         bucket_of(tx, caller, bucket.name, "s3:PutObjectTagging", key=key, params=params)
     return Record(
         etag=bodies.digest(tx, body, "MD5").hex(),
-        owner=caller.account,
+        owner=new_owner(bucket, caller.account, params),
         checksum=checksum,
         headers={"ContentType": DEFAULT_CONTENT_TYPE, **system_headers(params)},
         metadata=user_metadata(params.get("metadata")),
@@ -155,7 +156,8 @@ def _described(
 ) -> tuple[Document, Span]:
     """The answer without the body, and which bytes the body has. Errors: those of GetObject."""
     on_read(tx, caller, bucket, record.members, params)
-    check_read(Conditions.of(params), record.etag, version.modified_at, tx.now)
+    if not CONDITIONS.isdisjoint(params):
+        check_read(Conditions.of(params), record.etag, version.modified_at, tx.now)
     span, checksum = _asked(version, record, params)
     answer: Document = {
         "AcceptRanges": "bytes",
@@ -165,28 +167,28 @@ def _described(
         "Metadata": shown_metadata(record.metadata),
         **record.headers,
         **overriding_headers(params),
-        **{name: record.members[name] for name in READ_MEMBERS if name in record.members},
     }
+    for name, value in record.members.items():
+        if name in READ_MEMBERS:
+            answer[name] = value
     if checksum is not None and params.get("checksum_mode") == "ENABLED":
         answer |= {checksum.member: checksum.value, "ChecksumType": checksum.kind}
     if "part_number" in params or ("range" in params and span_of(params["range"], version.size) is not None):
         answer["ContentRange"] = span.header
     if "part_number" in params and record.parts:
         answer["PartsCount"] = len(record.parts)
-    answer |= _optional(tx, bucket, version, record, params)
+    if bucket.versioning:
+        answer["VersionId"] = shown_version_id(tx, bucket, version)
+    if record.storage_class != STANDARD:
+        answer["StorageClass"] = record.storage_class
+    if record.tags:
+        answer["TagCount"] = len(record.tags)
+    if record.members.get("Restore") is not None:
+        answer["Restore"] = record.members["Restore"]
+    expiration = None if "version_id" in params else expiration_of(bucket, version)
+    if expiration is not None:
+        answer["Expiration"] = expiration
     return answer, span
-
-
-def _optional(tx: Transaction, bucket: Bucket, version: ObjectVersion, record: Record, params: Document) -> Document:
-    """The members of an answer that only some objects have."""
-    optional = {
-        "VersionId": shown_version_id(tx, bucket, version),
-        "StorageClass": None if record.storage_class == STANDARD else record.storage_class,
-        "TagCount": len(record.tags) or None,
-        "Restore": record.members.get("Restore"),
-        "Expiration": None if "version_id" in params else expiration_of(bucket, version),
-    }
-    return {name: value for name, value in optional.items() if value is not None}
 
 
 def _asked(version: ObjectVersion, record: Record, params: Document) -> tuple[Span, Checksum | None]:

@@ -6,7 +6,7 @@ from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.scope import Caller
 from redrive.delivery.bodies import SMALL_BYTES
-from redrive.delivery.operation import operation
+from redrive.delivery.operation import Digesting, operation
 from redrive.services.s3 import bodies
 from redrive.services.s3.access import bucket_of
 from redrive.services.s3.bodies import Body, Stored
@@ -26,7 +26,7 @@ from redrive.services.s3.model.upload import (
     part_of,
     settings_of,
 )
-from redrive.services.s3.protection import ENCRYPTION_MEMBERS, on_read
+from redrive.services.s3.protection import ENCRYPTION_MEMBERS, on_body, on_read
 from redrive.services.s3.uploads import find_upload
 from redrive.store.api import Transaction
 from redrive.store.tables.uploads import Upload, UploadPart
@@ -77,7 +77,7 @@ def upload_part_copy(
     copy_source_sse_customer_algorithm: str | None = None, copy_source_sse_customer_key: str | None = None,
     copy_source_sse_customer_key_md5: str | None = None, request_payer: str | None = None,
     expected_bucket_owner: str | None = None, expected_source_bucket_owner: str | None = None,
-) -> Document:  # fmt: skip
+) -> Document | Digesting:  # fmt: skip
     """Store a part of a multipart upload that is a copy of an object, or of a range of it.
 
     Errors: NoSuchBucket; NoSuchUpload; NoSuchKey; NoSuchVersion; InvalidArgument; InvalidRequest; PreconditionFailed.
@@ -95,8 +95,11 @@ def upload_part_copy(
     span = Span(0, total, total) if copy_source_range is None else copy_span(copy_source_range, total)
     check_size(span.size)
     body = _piece(copied, span)
+    digests = bodies.digests(tx, body, ("MD5", settings.counted))
+    if isinstance(digests, Digesting):
+        return digests
+    on_body(tx, caller, from_bucket, copied.record.members)
     bodies.share(tx, body.segments)
-    digests = bodies.digests(tx, body.content, body.segments, ("MD5", settings.counted))
     etag, checksum = digests["MD5"].hex(), computed(settings.counted, digests.__getitem__)
     _put(tx, upload, part_number, etag, checksum, body)
     result: Document = {"ETag": f'"{etag}"', "LastModified": tx.now}

@@ -71,8 +71,9 @@ def _change(tx: Transaction, caller: Caller, tags: dict[str, str], verb: str, pa
     record = replace(record_of(version.document), tags=tags)
     tx.objects.set_document(found.bucket_id, version, record_document(record))
     happened = Happened(
-        f"ObjectTagging:{verb}", params["key"], None, record.etag, told_id(tx, version), None, f"{verb}ObjectTagging"
-    )
+        f"ObjectTagging:{verb}", params["key"], None, record.etag, told_id(tx, version), None, f"{verb}ObjectTagging",
+        caller.source_ip,
+    )  # fmt: skip
     tell(tx, caller, found, happened)
     return _version_member(tx, found, version)
 

@@ -23,6 +23,7 @@ from redrive.services.s3.model.metadata import (
     system_headers,
     user_metadata,
 )
+from redrive.services.s3.model.owners import new_owner
 from redrive.services.s3.model.params import params_of
 from redrive.services.s3.model.record import COMPOSITE, Checksum, Part, Record, record_document, record_of
 from redrive.services.s3.model.tags import tags_of_header
@@ -117,8 +118,11 @@ def complete_multipart_upload(
     begun = begin_write(tx, found, key, params)
     _check_overtaken(settings, begun, key, params)
     body = _body(tx, upload, parts, size)
+    # The references of the object's parts become those of the object.
+    kept = {part.number for part in parts} if body.segments else frozenset()
     for part in uploaded:
-        bodies.release(tx, part.segments)
+        if part.number not in kept:
+            bodies.release(tx, part.segments)
     tx.uploads.delete(found.bucket_id, upload)
     answer = write_object(tx, caller, found, key, begun, record, body, cause=COMPLETED)
     location = f"http://{caller.host}/{bucket}/{quote(key)}"
@@ -156,7 +160,7 @@ def _record(tx: Transaction, caller: Caller, bucket: Bucket, key: str, params: D
         bucket_of(tx, caller, bucket.name, "s3:PutObjectTagging", key=key)
     return Record(
         etag="",
-        owner=caller.account,
+        owner=new_owner(bucket, caller.account, params),
         headers={"ContentType": DEFAULT_CONTENT_TYPE, **system_headers(params)},
         metadata=user_metadata(params.get("metadata")),
         tags=tags,
@@ -191,7 +195,7 @@ def _check_overtaken(settings: UploadSettings, begun: Beginning, key: str, param
 
 
 def _body(tx: Transaction, upload: Upload, parts: list[UploadedPart], size: int) -> Stored:
-    """The body of the object. Bodies of parts become those of the object; a small object stands in its row."""
+    """The body of the object. It needs the references of the parts to their bodies; a small one stands in its row."""
     if size <= SMALL_BYTES:
         content = [
             piece
@@ -204,7 +208,6 @@ def _body(tx: Transaction, upload: Upload, parts: list[UploadedPart], size: int)
     segments: list[Segment] = []
     for part in parts:
         if part.segments:
-            bodies.share(tx, part.segments)
             segments += part.segments
         elif part.size:
             segments.append(bodies.put(tx, tx.uploads.body(upload.number, part.number)))

@@ -1,0 +1,102 @@
+"""What feeds a handler, by what it reads of its event; and the message or the event that it is given.
+
+A queue may carry notifications of S3 or of a topic, and a topic those of S3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from redrive.core.documents import dump_json
+from redrive.prove.guess.contents import PLAIN_FILE, FileContent
+from redrive.prove.guess.reading import EventPath, Reading
+from redrive.prove.guess.record_samples import sample_object
+from redrive.prove.stage.notifications import sample_notification
+from redrive.prove.stage.stage import SCOPE
+from redrive.prove.stage.trigger import SAMPLE_EVENT, Kind
+from redrive.services.sns.model.envelope import lambda_record, notification
+
+_RECORD: EventPath = ("Records", 0)
+_S3: EventPath = (*_RECORD, "s3")
+_BODY: EventPath = (*_RECORD, "body")
+_TOPICS: EventPath = (*_RECORD, "Sns")
+_KINDS: Mapping[EventPath, Kind] = {
+    _S3: Kind.S3, _BODY: Kind.SQS, _TOPICS: Kind.LAMBDA, (*_RECORD, "dynamodb"): Kind.DYNAMODB,
+    (*_RECORD, "kinesis"): Kind.KINESIS, ("detail",): Kind.EVENTBRIDGE, ("detail-type",): Kind.EVENTBRIDGE,
+}  # fmt: skip
+_CLASSES: Mapping[str, Kind] = {
+    "S3Event": Kind.S3, "SQSEvent": Kind.SQS, "SNSEvent": Kind.LAMBDA, "EventBridgeEvent": Kind.EVENTBRIDGE,
+    "DynamoDBStreamEvent": Kind.DYNAMODB, "KinesisStreamEvent": Kind.KINESIS,
+}  # fmt: skip
+_TOPIC_ARN = f"arn:aws:sns:{SCOPE.region}:{SCOPE.account}:sample-topic"
+_SUBSCRIPTION = f"{_TOPIC_ARN}:21be56ed-a058-49f5-8c98-aedd2564c486"
+_HOST = f"sns.{SCOPE.region}.amazonaws.com"
+TRIGGER = "trigger"
+"""The name of the guess at what feeds the handler."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """The text that a handler is given, and what was guessed of it: each key with the line that reads it."""
+
+    text: str
+    guesses: Mapping[str, str] = field(default_factory=dict)
+
+
+def kind_for(reading: Reading | None) -> tuple[Kind, str] | None:
+    """What feeds a handler, and what says so; None if nothing that it reads does."""
+    if reading is None:
+        return None
+    for prefix, kind in _KINDS.items():
+        found = [path for path in reading.paths if path[: len(prefix)] == prefix]
+        if found:
+            return kind, f"{kind.value}, because {reading.paths[found[0]]} reads {_told(found[0])}"
+    if reading.data_class in _CLASSES:
+        kind = _CLASSES[reading.data_class]
+        return kind, f"{kind.value}, because the handler reads a {reading.data_class}"
+    return None
+
+
+def sample_message(reading: Reading | None, file: FileContent = PLAIN_FILE) -> Delivered:
+    """The body of a message in a queue."""
+    return _document(reading, _BODY, file) or Delivered(dump_json(SAMPLE_EVENT))
+
+
+def sample_event_of_topic(reading: Reading | None, file: FileContent = PLAIN_FILE) -> Delivered | None:
+    """The event with which a topic invokes a function; None if the handler reads none of a topic."""
+    if reading is None or not (_reads(reading, _TOPICS) or reading.data_class == "SNSEvent"):
+        return None
+    inner = _document(reading, (*_TOPICS, "Message"), file) or Delivered("sample message")
+    return Delivered(lambda_record(_published(inner.text), _HOST, _SUBSCRIPTION), inner.guesses)
+
+
+def _document(reading: Reading | None, at: EventPath, file: FileContent) -> Delivered | None:
+    """The text at a path of the event, if the handler reads it as a document; None if it does not."""
+    if reading is None or not _reads(reading, at):
+        return None
+    if _reads(reading, (*at, *_S3)):
+        return Delivered(sample_notification(file.suffix))
+    if any(path[len(at) :][:1] == ("Message",) for path in reading.paths if path[: len(at)] == at):
+        inner = _document(reading, (*at, "Message"), file) or Delivered("sample message")
+        return Delivered(dump_json(notification(_published(inner.text), "sqs", _HOST, _SUBSCRIPTION)), inner.guesses)
+    made, added = sample_object(reading, at)
+    if not made or made.keys() <= SAMPLE_EVENT.keys():
+        return None
+    return Delivered(dump_json(made), {f"{name} of the message": why for name, why in added.items()})
+
+
+def _published(text: str) -> dict[str, object]:
+    """A message of a topic. Nobody can verify its signature."""
+    return {
+        "id": "4c2e5c05-8f0d-5a0a-a4b1-0c1a2b3c4d5e", "topic": _TOPIC_ARN, "subject": "sample", "text": text,
+        "at": "2025-01-01T00:00:00.000Z",
+    }  # fmt: skip
+
+
+def _reads(reading: Reading, prefix: EventPath) -> bool:
+    return any(path[: len(prefix)] == prefix for path in reading.paths)
+
+
+def _told(path: EventPath) -> str:
+    return "".join(f"[{step!r}]" for step in path[:3])
