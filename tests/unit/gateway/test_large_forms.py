@@ -6,7 +6,7 @@ import http.client
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import boto3
 import pytest
@@ -28,13 +28,17 @@ class House:
     def __init__(self, server: Server, folder: Path) -> None:
         self.folder = folder / "redrive.sqlite-bodies"
         self.port = server.port
-        self.s3 = boto3.client(
-            "s3", endpoint_url=f"http://127.0.0.1:{server.port}", region_name="us-east-1",
-            aws_access_key_id=KEY.access_key_id, aws_secret_access_key=KEY.secret,
-            config=Config(signature_version="s3v4"),
-        )  # fmt: skip
+        self.s3 = self.client(f"http://127.0.0.1:{server.port}", style="path")
         with at_noon():
             self.s3.create_bucket(Bucket="pictures")
+
+    @staticmethod
+    def client(endpoint: str, *, style: Literal["path", "virtual"]) -> Any:
+        return boto3.client(
+            "s3", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id=KEY.access_key_id,
+            aws_secret_access_key=KEY.secret,
+            config=Config(signature_version="s3v4", s3={"addressing_style": style}),
+        )  # fmt: skip
 
     def files(self) -> int:
         return sum(path.is_file() for path in self.folder.rglob("*"))
@@ -97,10 +101,13 @@ def test_file_that_is_too_large_for_its_policy_is_deleted(house: House) -> None:
 
 def test_large_body_to_the_host_of_a_bucket_is_written_while_it_comes(house: House) -> None:
     with at_noon():
-        url = house.s3.generate_presigned_url("put_object", Params={"Bucket": "pictures", "Key": "in/f"})
+        of_host = house.client(f"http://s3.localhost:{house.port}", style="virtual")
+        url = of_host.generate_presigned_url("put_object", Params={"Bucket": "pictures", "Key": "in/f"})
+    host, slash, path = url.removeprefix("http://").partition("/")
+    assert host == f"pictures.s3.localhost:{house.port}"
     connection = http.client.HTTPConnection("127.0.0.1", house.port, timeout=20)
     try:
-        connection.request("PUT", url.partition(str(house.port))[2], LARGE)
+        connection.request("PUT", slash + path, LARGE, {"Host": host})
         assert connection.getresponse().status == 200
     finally:
         connection.close()

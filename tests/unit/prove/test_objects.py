@@ -38,6 +38,13 @@ def writes_under_a_new_name(event: Any, context: Any) -> None:
     boto3.client("s3").put_object(Bucket="results", Key=f"results/{context.aws_request_id}", Body=b"done")
 
 
+def appends(event: Any, context: Any) -> None:
+    s3 = boto3.client("s3")
+    is_there = "Contents" in s3.list_objects_v2(Bucket="logs", Prefix="log")
+    old = s3.get_object(Bucket="logs", Key="log")["Body"].read() if is_there else b""
+    s3.put_object(Bucket="logs", Key="log", Body=old + b"one\n")
+
+
 def uploads_in_parts(event: Any, context: Any) -> None:
     s3 = boto3.client("s3")
     named = {"Bucket": "results", "Key": "large"}
@@ -60,6 +67,14 @@ def test_same_bytes_under_the_same_key_are_one_effect() -> None:
     assert verdict.effects == {"PutObject on sample-bucket": 1}
     assert any(name.startswith("object sample-bucket/folder/sample+file") for name in verdict.assumptions)
     assert "unquote_plus" in verdict.assumptions["object sample-bucket/folder/sample+file.txt"]
+
+
+def test_other_bytes_under_the_same_key_are_a_change() -> None:
+    found = proved(appends).counterexample
+
+    assert found is not None
+    assert found.violation.rule is Rule.SAME
+    assert "'one\\none\\n', and 'one\\n' if nothing goes wrong" in found.violation.sentence
 
 
 def test_bucket_is_made_for_a_handler_that_writes_to_it() -> None:

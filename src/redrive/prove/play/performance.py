@@ -276,7 +276,8 @@ class Performance:
             raise Bug("a call before the process was entered")
         transport = self._transport
         params = with_body_read(params)
-        call = call_of(client.meta.service_model.service_name, operation, as_sent(client, operation, params))
+        sent = with_body_read(as_sent(client, operation, params))
+        call = call_of(client.meta.service_model.service_name, operation, sent)
         note_guess = functools.partial(self._note_guess, call)
         with self._escaping():
             if not self._threads.is_mine:

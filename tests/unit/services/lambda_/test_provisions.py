@@ -69,7 +69,7 @@ def test_nothing_is_kept_for_what_is_deleted(rig: Rig, operation: str, params: d
     assert any(PROVISIONS in topics for topics in heard)
 
 
-def test_change_is_told(rig: Rig) -> None:
+def test_change_of_what_is_kept_ready_is_told(rig: Rig) -> None:
     heard: list[frozenset[str]] = []
     rig.store.on_commit(heard.append)
 
