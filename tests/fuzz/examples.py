@@ -33,6 +33,9 @@ _FIFO = known()["QueueUrl"][1]
 _KEY = {"id": {"S": "1"}, "at": {"N": "1"}}
 _VALUES = {":a": {"S": "1"}, ":b": {"N": "1"}}
 _KEY_ID = str(known()["KeyId"][0])
+_OF_KEY = {"Version": "2012-10-17", "Statement": [{**ALLOW_ALL["Statement"][0], "Principal": "*"}]}  # type: ignore[dict-item]
+_OF_ANYBODY = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Principal": "*"}]}
+"""A policy of a repository, which names no resource."""
 _EXPIRE = {
     "rulePriority": 1,
     "selection": {"tagStatus": "any", "countType": "imageCountMoreThan", "countNumber": 1},
@@ -209,7 +212,7 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
     ("kms", "EnableKeyRotation"): {"KeyId": _KEY_ID, "RotationPeriodInDays": 90},
     ("kms", "GenerateDataKey"): {"KeyId": _KEY_ID, "KeySpec": "AES_256"},
     ("kms", "GenerateDataKeyPair"): {"KeyId": _KEY_ID, "KeyPairSpec": "ECC_NIST_P256"},
-    ("kms", "PutKeyPolicy"): {"KeyId": _KEY_ID, "PolicyName": "default", "Policy": json.dumps(ALLOW_ALL)},
+    ("kms", "PutKeyPolicy"): {"KeyId": _KEY_ID, "PolicyName": "default", "Policy": json.dumps(_OF_KEY)},
     ("kms", "ScheduleKeyDeletion"): {"KeyId": _KEY_ID, "PendingWindowInDays": 7},
     ("ssm", "DescribeParameters"): {
         "ParameterFilters": [{"Key": "Name", "Option": "BeginsWith", "Values": ["/app"]}],
@@ -245,7 +248,7 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
         "repositoryName": "app",
         "lifecyclePolicyText": json.dumps({"rules": [_EXPIRE]}),
     },
-    ("ecr", "SetRepositoryPolicy"): {"repositoryName": "app", "policyText": json.dumps(ALLOW_ALL)},
+    ("ecr", "SetRepositoryPolicy"): {"repositoryName": "app", "policyText": json.dumps(_OF_ANYBODY)},
     ("dynamodb", "CreateTable"): {
         "TableName": "fresh",
         "BillingMode": "PAY_PER_REQUEST",

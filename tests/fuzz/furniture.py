@@ -327,6 +327,10 @@ def _functions(world: World) -> None:
             FunctionName=name, Runtime="python3.12", Role=ROLE, Handler=handler, Code={"ZipFile": archive()}
         )
     functions.create_event_source_mapping(EventSourceArn=DLQ, FunctionName="echo")
+    functions.add_permission(
+        FunctionName="echo", StatementId="rotation", Action="lambda:InvokeFunction",
+        Principal="secretsmanager.amazonaws.com",
+    )  # fmt: skip
 
 
 def _schedules(world: World) -> None:

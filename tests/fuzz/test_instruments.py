@@ -72,7 +72,11 @@ def test_examples_are_understood_in_every_protocol(service: str, name: str) -> N
     operation = model.operations[name]
     for protocol in model.spec.protocols:
         watched = Watched()
-        request = request_of(model, operation, protocol, EXAMPLES[service, name], Draw(1))
+        example = dict(EXAMPLES[service, name])
+        if service == "kms" and "KeyId" in example:
+            # Most operations on keys take no alias, and the key of the furniture has an id that nobody chose.
+            example["KeyId"] = watched.world.client("kms").describe_key(KeyId=example["KeyId"])["KeyMetadata"]["KeyId"]
+        request = request_of(model, operation, protocol, example, Draw(1))
         assert "Error" not in watched.call(request, operation=operation, protocol=protocol)
 
 

@@ -101,7 +101,7 @@ def counting_what_was_throttled() -> AbstractContextManager[object]:
 def giving_up_without_a_failure_record() -> AbstractContextManager[object]:
     """What is too old is dropped, and its destination hears nothing."""
     return patch.object(
-        shards, "send_failure", lambda *_: Sent(RunState.DROPPED)
+        shards, "send_failure", lambda *_, **__: Sent(RunState.DROPPED)
     )  # fmt: skip
 
 

@@ -185,7 +185,9 @@ def test_runs_are_counted_by_function_by_resource_and_for_the_account(shop: Any,
 
     shop.world.advance(minutes=1)
 
-    assert counted(shop.sums("AWS/Lambda", **dimensions)) == {"Invocations": 2, "Errors": 1}
+    sums = counted(shop.sums("AWS/Lambda", **dimensions))
+    of_account = {"UnreservedConcurrentExecutions": 2.0} if not dimensions else {}
+    assert sums == {"Invocations": 2, "Errors": 1, **of_account}
 
 
 def test_error_rate_of_a_function_is_a_quotient_of_its_metrics(shop: Any, query: Any) -> None:

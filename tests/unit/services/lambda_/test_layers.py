@@ -19,11 +19,6 @@ LAYER = "arn:aws:lambda:us-east-1:000000000000:layer:"
 STRANGER = Scope("111111111111", "us-east-1")
 POWERTOOLS = "arn:aws:lambda:us-east-1:017000801446:layer:AWSLambdaPowertoolsPythonV3-python313-x86_64:7"
 
-MISSING_OBJECT = (
-    "Error occurred while GetObject. S3 Error Code: NoSuchKey. S3 Error Message: The specified key does not exist. "
-    "redrive does not serve S3; redrive deploy uploads the code that a template names."
-)
-
 
 def publish(rig: Rig, name: str = "deps", text: str = "a = 1", **params: object) -> str:
     """Publish a version; answers its ARN."""
@@ -129,11 +124,6 @@ def test_layers_are_listed_with_their_latest_version_that_fits(rig: Rig) -> None
             "RemoveLayerVersionPermission",
             {"VersionNumber": 1, "StatementId": "s"},
             (MISSING, "No policy is associated with the given resource."),
-        ),
-        (
-            "PublishLayerVersion",
-            {"Content": {"S3Bucket": "bucket", "S3Key": "key"}},
-            (INVALID, MISSING_OBJECT),
         ),
     ],
 )
