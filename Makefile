@@ -88,7 +88,7 @@ check: setup ## Lint, formatting, types, layers and tidiness
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest tests/tidy
+	$(BIN)/python -m pytest -n auto tests/tidy
 
 format: setup ## Format the code and fix what the linter can fix
 	$(BIN)/ruff check --fix-only .
