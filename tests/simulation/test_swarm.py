@@ -13,7 +13,7 @@ from redrive.sim.swarm import run_seed
 from redrive.wire.model.files import Models
 from tests.simulation.planted import claiming_more_than_can_start
 
-SEEDS = range(1, 9)
+SEEDS = range(1, 21)
 FORMER_FAILURES = tuple(
     int(line) for line in Path(__file__).with_name("seeds.txt").read_text().splitlines() if not line.startswith("#")
 )

@@ -51,7 +51,11 @@ _CONNECTION: Mapping[str, str] = {
 }
 
 _SHARE: LiteralString = "SELECT pg_try_advisory_lock_shared(%s)"
-_TAKE: LiteralString = "SELECT pg_try_advisory_lock(%s)"
+_TAKE: LiteralString = "SELECT pg_advisory_lock(%s) IS NOT NULL"
+_PATIENCE: LiteralString = "SELECT set_config('lock_timeout', %s, false)"
+_WAITS = "2s"
+"""How long the store may stay in use. PostgreSQL learns of a process that was killed, or that left in the middle of a
+copy, some milliseconds after its end; its lock stays until then."""
 _FACTS: LiteralString = (
     "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean,"
     " current_setting('server_encoding'), current_schema()"
@@ -72,10 +76,12 @@ def connect(url: StoreUrl) -> Connection:
 def connect_alone(url: StoreUrl) -> Connection:
     """The only connection that uses the store until it is closed. Errors: as `connect`; UserError: it is in use."""
     connection = connect_to_look(url)
+    connection.execute(_PATIENCE, (_WAITS,))
     if not _holds(connection, url, _TAKE):
         raise UserError(
             f"{url} is in use by a redrive server.", next_step="Stop all servers that use it, and try again."
         )
+    connection.execute(_PATIENCE, (SESSION["lock_timeout"],))
     return connection
 
 
@@ -140,6 +146,8 @@ def _holds(connection: Connection, url: StoreUrl, lock: LiteralString) -> bool:
     """Take a lock until the connection is closed. If others hold it, the connection is closed. Errors: UserError."""
     try:
         row = connection.execute(lock, (IN_USE_KEY,)).fetchone()
+    except psycopg.errors.LockNotAvailable:
+        row = (False,)
     except psycopg.Error as error:
         connection.close()
         raise refusal(url.shown, error) from error
