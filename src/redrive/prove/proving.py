@@ -48,7 +48,9 @@ from redrive.prove.stage.template import (
     local_subject,
 )
 from redrive.prove.stage.trigger import Kind, Trigger, usual_trigger
-from redrive.prove.tell.story import advice_for, tell
+from redrive.prove.tell.advice.advice import advice_for
+from redrive.prove.tell.advice.case import Case
+from redrive.prove.tell.story import tell
 from redrive.prove.tell.verdict import Bounds, Counterexample, Verdict
 
 
@@ -302,8 +304,24 @@ def _played(world: _World, options: Options, history: History) -> tuple[Countere
             violation = Search(performance, clean.judge, faults_max=0).finish(history, events)
         if violation is None:
             return None, unmet
-        advice = advice_for(violation, events, clean.judge.ledger)
-        return Counterexample((*named, *history[len(named) :]), violation, tell(events), advice), unmet
+        journal = performance.journal
+        case = Case(
+            violation, tuple(events), clean.judge.ledger, journal.key_names, journal.stable, source_of(world.subject)
+        )  # fmt: skip
+        advice = advice_for(case)
+        whole = (*named, *history[len(named) :])
+        return Counterexample(whole, violation, tell(events), advice.text, advice.cause), unmet
+
+
+def source_of(subject: Subject) -> Callable[[str], str]:
+    """The text of a file of the user's code, by the name that places have; empty if there is none."""
+    root = subject.root if isinstance(subject, NamedSubject) else None
+
+    def read(name: str) -> str:
+        file = None if root is None else root / name
+        return file.read_text("utf-8") if file is not None and file.is_file() else ""
+
+    return read
 
 
 def _verdict(

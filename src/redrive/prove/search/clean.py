@@ -19,7 +19,7 @@ from redrive.prove.calls.sorting import LedgerRows, Role, Sorting
 from redrive.prove.effects.contents import Left, compared
 from redrive.prove.effects.journal import ITEM_IN, RECORD_IN
 from redrive.prove.judge.judge import Judge, ProvedWorld, left_of
-from redrive.prove.judge.ledger import Records, Rows, Status, guess_ledger, records_of, rows_of, status_of
+from redrive.prove.judge.ledger import Records, Rows, Status, guess_ledger, records_of, rows_of, status_in_runs
 from redrive.prove.play.events import Called, Ended, Ending, Event
 from redrive.prove.play.faults import Fault, Leg, Strike
 from redrive.prove.play.performance import Moment, Performance
@@ -124,7 +124,7 @@ class _Lesson:
         performance, journal = self.performance, self.performance.journal
         performance.load(self.beginning)
         journal.sorting = replace(journal.sorting, ledger=ledger)
-        seen: dict[str, list[Records]] = {table: [] for table in self.tables}
+        seen: dict[str, list[tuple[int, Records]]] = {table: [] for table in self.tables}
         performance.after_call = lambda: self._look(seen)
         events = play_clean(performance)
         performance.after_call = lambda: None
@@ -132,7 +132,7 @@ class _Lesson:
         recorded = {one: count for one, count in journal.counts(Role.RECORD).items() if one[0].startswith(RECORD_IN)}
         returned = next((event.answer for event in events if isinstance(event, Ended)), "")
         contents = compared(left, self.elsewhere, self._left_by_second_attempt(events))
-        statuses = {table: status for table in self.tables if (status := status_of(seen[table])) is not None}
+        statuses = {table: status for table in self.tables if (status := status_in_runs(seen[table])) is not None}
         judge = Judge(
             expected=expected,
             recorded=Counter(recorded),
@@ -155,14 +155,13 @@ class _Lesson:
         return Clean(judge, dict(kinds), _calls_of(events))
 
     def _is_given(self, status: Status) -> bool:
-        """Whether records of a stream say both words: then one follows the other there, and is no status of a run."""
-        trigger = self.performance.trigger
-        words = (json.dumps(status.running), json.dumps(status.done))
-        return trigger.is_stream and all(any(word in text for text in trigger.work_texts) for word in words)
+        """Whether what comes in says the word: then it is a state of the work, and no status of a run."""
+        word = json.dumps(status.running)
+        return any(word in text for text in self.performance.trigger.work_texts)
 
-    def _look(self, seen: Mapping[str, list[Records]]) -> None:
+    def _look(self, seen: Mapping[str, list[tuple[int, Records]]]) -> None:
         for table in self.tables:
-            seen[table].append(records_of(self.performance, table))
+            seen[table].append((self.performance.runs, records_of(self.performance, table)))
 
     def _left_by_second_attempt(self, events: Sequence[Event]) -> list[Left]:
         """What a second attempt leaves, after a run that died before its first effect."""

@@ -36,6 +36,8 @@ class Counterexample:
     violation: Violation
     steps: Sequence[Step]
     advice: str
+    cause: str = ""
+    """The name of the cause that the advice is about; empty if the history does not show one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,7 @@ def _document(found: Counterexample) -> dict[str, object]:
     return {
         "rule": found.violation.rule.value,
         "summary": found.violation.sentence,
+        "cause": found.cause,
         "advice": found.advice,
         "history": [str(leg) for leg in found.history],
         "through_the_wire": True,
