@@ -14,7 +14,7 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from redrive.core.clock import Instant
@@ -88,6 +88,8 @@ class Judge:
     answer: str | None
     invariants: tuple[Invariant, ...]
     world: ProvedWorld
+    drawn: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Kinds of effects whose number follows from what is drawn: the least and the most of some clean runs."""
 
     def after_leg(self, performance: Performance, events: Sequence[Event]) -> Violation | None:
         """A violation that nothing can repair later."""
@@ -98,7 +100,8 @@ class Judge:
         journal = performance.journal
         for expected, left in ((self.expected, journal.counts()), (self.recorded, journal.counts(Role.RECORD))):
             kinds = _by_kind(left)
-            fewer = [kind for kind, count in _by_kind(expected).items() if kinds[kind] < count]
+            wanted = _by_kind(expected)
+            fewer = [kind for kind, count in wanted.items() if kinds[kind] < self.drawn.get(kind, (count, count))[0]]
             if fewer:
                 return min(fewer, key=telling)
         return ""
@@ -153,14 +156,16 @@ class Judge:
         """The effect that has happened more often; of several the one that tells the most."""
         left = journal.counts()
         kinds, wanted = _by_kind(left), _by_kind(self.expected)
+        wanted |= Counter({kind: most for kind, (_, most) in self.drawn.items()})
         more = [kind for kind, count in kinds.items() if 0 < wanted[kind] < count]
-        labels = {one for one, count in left.items() if 0 < self.expected[one] < count}
+        labels = {one for one, count in left.items() if 0 < self.expected[one] < count and one[0] not in self.drawn}
         found = min({*more, *(kind for kind, _ in labels)}, key=telling, default=None)
         if found is None:
             return None
         label = min((label for kind, label in labels if kind == found), default=None)
         if label is None:
-            return Violation(Rule.ONCE, f"{found} was to happen {_often(wanted[found], kinds[found])}.", found)
+            most = "at most " if found in self.drawn else ""
+            return Violation(Rule.ONCE, f"{found} was to happen {most}{_often(wanted[found], kinds[found])}.", found)
         often = _often(self.expected[found, label], left[found, label])
         return Violation(Rule.ONCE, f"{_times(found, label)} was to happen {often}.", found)
 

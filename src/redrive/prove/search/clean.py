@@ -23,6 +23,7 @@ from redrive.prove.judge.ledger import Records, Rows, Status, guess_ledger, reco
 from redrive.prove.play.events import Called, Ended, Ending, Event
 from redrive.prove.play.faults import Fault, Leg, Strike
 from redrive.prove.play.performance import Moment, Performance
+from redrive.prove.search.draws import NO_DRAWS, Draws
 from redrive.prove.search.options import Options
 from redrive.prove.search.reasons import failed, left, require_same_order
 from redrive.prove.stage.trigger import Kind
@@ -83,7 +84,9 @@ def left_elsewhere(performance: Performance) -> Sequence[Left]:
     return left_of(performance)
 
 
-def learn(performance: Performance, options: Options, elsewhere: Sequence[Left], world: ProvedWorld) -> Clean:
+def learn(
+    performance: Performance, options: Options, elsewhere: Sequence[Left], world: ProvedWorld, draws: Draws = NO_DRAWS
+) -> Clean:
     """Learn from clean runs what to expect, then restore the state at their beginning.
 
     Errors: UserError if there is no effect.
@@ -94,7 +97,7 @@ def learn(performance: Performance, options: Options, elsewhere: Sequence[Left],
     events = play_clean(performance)
     rows = {table: rows_of(performance, table) for table in _tables(events)}
     ledger = _given_ledger(options, rows) if options.ledgers else guess_ledger(performance, beginning, rows)
-    lesson = _Lesson(performance, options, beginning, elsewhere, world, tuple(rows))
+    lesson = _Lesson(performance, options, beginning, elsewhere, world, tuple(rows), draws)
     clean = lesson.learn(ledger)
     require_same_order(_calls_of(events), clean.calls)
     if not clean.effects and ledger.tables and not options.ledgers:
@@ -118,6 +121,7 @@ class _Lesson:
     elsewhere: Sequence[Left]
     world: ProvedWorld
     tables: Sequence[str]
+    draws: Draws
 
     def learn(self, ledger: LedgerRows) -> Clean:
         """Play a clean run with these rows as the ledger."""
@@ -131,7 +135,9 @@ class _Lesson:
         expected, left = journal.counts(), left_of(performance)
         recorded = {one: count for one, count in journal.counts(Role.RECORD).items() if one[0].startswith(RECORD_IN)}
         returned = next((event.answer for event in events if isinstance(event, Ended)), "")
-        contents = compared(left, self.elsewhere, self._left_by_second_attempt(events))
+        second = self._left_by_second_attempt(events)
+        contents = compared(left, self.elsewhere, second)
+        contents = contents.also_varying(compared(left, other, second) for other in self.draws.left)
         statuses = {table: status for table in self.tables if (status := status_in_runs(seen[table])) is not None}
         judge = Judge(
             expected=expected,
@@ -147,6 +153,7 @@ class _Lesson:
             answer=journal.stable(returned) if self.options.stable_results else None,
             invariants=self.options.invariants,
             world=self.world,
+            drawn=self.draws.ranges,
         )
         performance.load(self.beginning)
         kinds: Counter[str] = Counter()

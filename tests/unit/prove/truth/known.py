@@ -49,6 +49,11 @@ class Known:
         return self.facts.get("cause", "")
 
     @property
+    def drawn(self) -> list[str]:
+        """The kinds of effects that are there by chance."""
+        return [self.facts["drawn"]] if "drawn" in self.facts else []
+
+    @property
     def subject(self) -> NamedSubject:
         """The handler."""
         return subject_of(f"{self.name}:handler", HANDLERS)

@@ -17,6 +17,7 @@ def test_handler_of_known_truth_gets_its_verdict_and_its_advice(known: Known) ->
     found = verdict.counterexample
     assert (SAFE if found is None else found.violation.rule.value) == known.rule
     assert ("" if found is None else found.cause) == known.cause
+    assert list(verdict.drawn) == known.drawn
 
 
 def test_there_are_forty_handlers_of_known_truth_and_half_of_them_are_safe() -> None:
