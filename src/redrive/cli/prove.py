@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from redrive.cli.paragraphs import print_paragraph
-from redrive.cli.verdicts import print_steps
+from redrive.cli.verdicts import print_change, print_steps
 from redrive.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -252,6 +252,10 @@ def _print_story(console: Console, found: Counterexample) -> None:
     print_steps(console, found)
     console.print()
     print_paragraph(console, found.advice)
+    if found.change is not None:
+        print_change(console, found.change)
+        print_paragraph(console, " ".join([found.tried, found.change.note]).strip())
+        console.print()
     print_paragraph(
         console, "This history was played again through the whole wire: signed requests, HTTP bytes, boto3's retries."
     )

@@ -1,7 +1,7 @@
 """The event's id is the key, and a producer that publishes its event again gives it another id.
 
 trigger: eventbridge
-event: {"source": "shop", "detail-type": "placed", "detail": {"order": "order-1"}}
+event: {"source": "shop", "detail-type": "placed", "detail": {"order_id": "order-1"}}
 rule: repeated
 cause: key of the delivery
 """
@@ -12,4 +12,4 @@ invoices = boto3.resource("dynamodb").Table("invoices")
 
 
 def handler(event, context):
-    invoices.put_item(Item={"id": event["id"], "order": event["detail"]["order"]})
+    invoices.put_item(Item={"id": event["id"], "order": event["detail"]["order_id"]})
