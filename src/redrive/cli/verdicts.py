@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from redrive.cli.paragraphs import print_paragraph
+from redrive.cli.paragraphs import print_line, print_paragraph
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,7 +25,7 @@ def print_steps(console: Console, found: Counterexample) -> None:
         begin = f"{number:>3}. {step.at:<{width}}  "
         print_paragraph(console, step.text, first=begin, style="red" if step.is_fault else "")
         if step.place is not None:
-            print_paragraph(console, step.place.told, first=" " * len(begin), style="dim")
+            print_line(console, step.place.told, first=" " * len(begin), style="dim")
 
 
 def print_change(console: Console, change: Change) -> None:

@@ -9,8 +9,8 @@ from redrive.prove.tell.advice.changes.source import Edit, Source, Spot, keyword
 
 _APPLIED = "applied"
 GROWS = (
-    "The item remembers each message, and holds 400 KB at most: where there are many, keep a record of each in a table of "
-    "its own, written in the same transaction."
+    "The item remembers each message, and holds 400 KB at most: where there are many, keep a record of each in a table "
+    "of its own, written in the same transaction."
 )
 _COLUMNS = 100
 """A dictionary that is longer has a line for each member."""
