@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import assert_never
@@ -81,7 +81,8 @@ class Step:
 
 def tell(events: Sequence[Event]) -> list[Step]:
     """The steps of a history; of a very long history, its beginning and its end."""
-    steps = _without_equal_runs(_together(list(_counted(events))))
+    changing = {event.run for event in events if isinstance(event, Called) and event.times and event.call.changes}
+    steps = _without_equal_runs(_together(list(_counted(events))), changing)
     if len(steps) <= STEPS_MAX:
         return steps
     begin, end = steps[: STEPS_MAX // 2], steps[-STEPS_MAX // 4 :]
@@ -110,15 +111,24 @@ def _run_of(event: Event) -> int:
     return event.run if isinstance(event, Delivered | Called | Ended) else 0
 
 
-def _without_equal_runs(steps: Sequence[tuple[int, Step]]) -> list[Step]:
-    """The steps, with one in the place of a run that goes exactly as an earlier one, but for its number and time."""
+def _without_equal_runs(steps: Sequence[tuple[int, Step]], changing: Collection[int]) -> list[Step]:
+    """The steps, with one in the place of a run that goes exactly as an earlier one, but for its number and time.
+
+    Runs that have changed something (`changing`) are told: it may be their change that there is too much of.
+    """
     told: list[Step] = []
     known: dict[tuple[object, ...], int] = {}
     for run, group in groupby(steps, lambda pair: pair[0]):
         own = [step for _, step in group]
         key = tuple((step.text.replace(f"run {run}", "run"), step.place) for step in own[1:])
         is_ended = own[-1].text.startswith((f"run {run} returns", f"run {run} fails"))
-        is_whole = run > 0 and " begins: " in own[0].text and is_ended and not any(step.is_fault for step in own)
+        is_whole = (
+            run > 0
+            and run not in changing
+            and " begins: " in own[0].text
+            and is_ended
+            and not any(step.is_fault for step in own)
+        )
         if is_whole and key in known:
             told.append(Step(own[0].at, f"{own[0].text}, and goes on as run {known[key]}"))
             continue

@@ -4,6 +4,7 @@ trigger: eventbridge
 event: {"source": "shop", "detail-type": "placed", "detail": {"order_id": "order-1"}}
 rule: repeated
 cause: key of the delivery
+change: safe
 """
 
 import boto3
