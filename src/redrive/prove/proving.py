@@ -12,12 +12,10 @@ from pathlib import Path
 import boto3
 
 from redrive.core.clock import Instant
-from redrive.core.documents import dump_json
 from redrive.core.errors import UserError
 from redrive.prove.effects.contents import Left
 from redrive.prove.guess.contents import PLAIN_FILE, FileContent, content_for
 from redrive.prove.guess.reading import read_handler
-from redrive.prove.guess.record_samples import sample_object
 from redrive.prove.guess.variables import guessed_value
 from redrive.prove.play.events import Event
 from redrive.prove.play.faults import History, Leg, Strike
@@ -31,8 +29,9 @@ from redrive.prove.process.threads import Unordered
 from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_elsewhere, play_clean, require_matches
 from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.search import Found, Progress, Search, Searched
-from redrive.prove.stage.deliveries import TRIGGER, kind_for, sample_event_of_topic, sample_message
-from redrive.prove.stage.notifications import sample_notification
+from redrive.prove.stage.deliveries import TRIGGER, kind_for, sample_message
+from redrive.prove.stage.envelopes import is_of_fifo
+from redrive.prove.stage.inputs import inputs_for, usual_call
 from redrive.prove.stage.rules import events_of, sample_event, usual_events
 from redrive.prove.stage.sampled import Wanted
 from redrive.prove.stage.stage import SCOPE, Stage
@@ -167,8 +166,13 @@ def _usual(stage: Stage, options: Options, sample: _Given, wanted: Wanted) -> Tr
     if kind.is_stream:
         trigger = usual_stream(stage, kind, options.bodies, wanted)
         return replace(trigger, guesses={**sample.guesses, **trigger.guesses})
-    trigger = usual_events(stage, sample.texts, kind) if kind.is_direct else usual_trigger(stage, sample.texts)
-    return replace(trigger, guesses=sample.guesses)
+    if kind.is_queue:
+        is_fifo = kind is Kind.FIFO or (options.trigger is None and is_of_fifo(sample.texts))
+        reports = wanted.reading is None or wanted.reading.reports_failures
+        trigger = usual_trigger(stage, sample.texts, is_fifo=is_fifo, reports_failures=reports)
+    else:
+        trigger = (usual_events if kind.is_direct else usual_call)(stage, sample.texts, kind)
+    return replace(trigger, guesses={**sample.guesses, **trigger.guesses})
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,15 +194,10 @@ def _with_kind(options: Options, wanted: Wanted) -> tuple[Options, Mapping[str, 
 
 def _sample(options: Options, wanted: Wanted, file: FileContent) -> _Given:
     """What the handler is given if no template says otherwise."""
-    if options.trigger is Kind.LAMBDA:
-        of_topic = sample_event_of_topic(wanted.reading, file)
-        if of_topic is not None:
-            return _Given(options.bodies or (of_topic.text,), of_topic.guesses)
-        made_for_it, added = sample_object(wanted.reading, ())
-        sample = dump_json(made_for_it or {"id": "sample-1"})
-        return _Given(options.bodies or (sample,), {f"{name} of the event": why for name, why in added.items()})
-    if options.trigger is Kind.S3:
-        return _Given(options.bodies or (sample_notification(file.suffix),))
+    kind = options.trigger or Kind.SQS
+    if kind is not Kind.EVENTBRIDGE and (kind.is_direct or kind.is_awaited):
+        texts, guesses = inputs_for(kind, options.bodies, wanted, file=file)
+        return _Given(texts, guesses)
     if options.trigger is not Kind.EVENTBRIDGE:
         if options.bodies is not None:
             return _Given(options.bodies)
@@ -214,13 +213,15 @@ def _wanted(subject: Subject | None, options: Options) -> Callable[[str, Path | 
     """What the event of a handler is like, by what it reads. Without a subject, the code of a template is read."""
 
     def wanted(handler: str, directory: Path | None) -> Wanted:
-        reading = None
+        reading, file = None, None
         if isinstance(subject, NamedSubject):
-            reading = read_handler(subject.file, subject.function)
+            file = subject.file
+            reading = read_handler(file, subject.function)
         elif subject is None and directory is not None and (directory := code_directory(directory)) is not None:
             module, _, function = handler.rpartition(".")
-            reading = read_handler(directory / f"{module.replace('.', '/')}.py", function)
-        return Wanted(options.event_type, reading)
+            file = directory / f"{module.replace('.', '/')}.py"
+            reading = read_handler(file, function)
+        return Wanted(options.event_type, reading, file)
 
     return wanted
 
@@ -267,7 +268,7 @@ def _elsewhere(subject: Subject, trigger: Trigger, saved: Saved, options: Option
     with contextlib.closing(Performance(subject, seed=options.seed + 1, given=options.given)) as performance:
         performance.stage.load(saved)
         performance.stage.move_to(performance.stage.now + ELSEWHERE_AFTER_MS)
-        performance.begin(trigger if trigger.is_ordered else replace(trigger, bodies=trigger.bodies[::-1]))
+        performance.begin(trigger if trigger.is_ordered else trigger.reversed())
         with performance.entered(Short(performance.stage)):
             return left_elsewhere(performance)
 

@@ -44,11 +44,12 @@ from redrive.prove.process.http_async import answered_libraries
 from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.process.surroundings import Surroundings, replaced, variables
 from redrive.prove.process.threads import Threads, Unordered
-from redrive.prove.stage.messages import Left, Messages, StreamRecords, messages_of
+from redrive.prove.stage.messages import Left, Messages, StreamRecords
+from redrive.prove.stage.sources import messages_of
 from redrive.prove.stage.stage import Stage, Waiting, models
 from redrive.prove.stage.tables import Improvised
 from redrive.prove.stage.tape import Beginning, Known, Saved, Strayed
-from redrive.prove.stage.trigger import Kind, Trigger
+from redrive.prove.stage.trigger import Trigger
 
 LATE_MARGIN_MS = 1_000
 """How long before the timeout of a run another run overlaps it late."""
@@ -244,7 +245,7 @@ class Performance:
             raise Endless
         self.runs += 1
         deadline_at = self.stage.now + invocation.timeout_ms
-        if self._trigger.kind is Kind.SQS:
+        if self._trigger.kind.is_queue:
             run = Run(self.runs, deadline_at, handles_of(invocation))
         else:
             run = Run(self.runs, deadline_at, invocation=invocation)
@@ -340,7 +341,7 @@ class Performance:
             return
         if leg.delay_ms:
             self.stage.move_to(self.stage.now + leg.delay_ms)
-            self.stage.settle()
+            self.messages.settle()
         self.events.append(Sent(self.stage.now, leg.act, self.trigger.kind))
         match leg.act:
             case Act.DUPLICATE:
@@ -356,11 +357,11 @@ class Performance:
         """Advance time until the handler has run, or nothing is left to deliver to it."""
         runs = self.runs
         while self.runs == runs:
-            due = self.stage.next_due()
+            due = self.messages.next_due()
             if due is None or (due > self.stage.now and not self.messages.look().is_pending):
                 return
             self.stage.move_to(due)
-            self.stage.turn()
+            self.messages.turn()
 
     @contextmanager
     def _boundary(
@@ -466,7 +467,7 @@ class Performance:
 
     def _settle_beside(self) -> None:
         with self._inside(False):
-            self._threads.beside(self.stage.settle)
+            self._threads.beside(self.messages.settle)
         self.surroundings.move_to(self.stage.now)
 
     @contextmanager

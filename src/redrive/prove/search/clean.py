@@ -25,7 +25,6 @@ from redrive.prove.play.faults import Fault, Leg, Strike
 from redrive.prove.play.performance import Moment, Performance
 from redrive.prove.search.options import Options
 from redrive.prove.search.reasons import failed, left, require_same_order
-from redrive.prove.stage.trigger import Kind
 
 CLEAN_RUNS_MAX = 20
 """More runs than this without faults and without an empty queue: the handler never finishes the message."""
@@ -89,7 +88,7 @@ def learn(performance: Performance, options: Options, elsewhere: Sequence[Left],
     Errors: UserError if there is no effect.
     """
     beginning = performance.save()
-    own = () if performance.trigger.kind is not Kind.SQS else (f"sqs:*:{performance.trigger.queue_name}",)
+    own = (f"sqs:*:{performance.trigger.queue_name}",) if performance.trigger.kind.is_queue else ()
     performance.journal.sorting = Sorting(options.effects, (*options.ignored, *own))
     events = play_clean(performance)
     rows = {table: rows_of(performance, table) for table in _tables(events)}

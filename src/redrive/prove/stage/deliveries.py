@@ -22,12 +22,16 @@ _S3: EventPath = (*_RECORD, "s3")
 _BODY: EventPath = (*_RECORD, "body")
 _TOPICS: EventPath = (*_RECORD, "Sns")
 _KINDS: Mapping[EventPath, Kind] = {
-    _S3: Kind.S3, _BODY: Kind.SQS, _TOPICS: Kind.LAMBDA, (*_RECORD, "dynamodb"): Kind.DYNAMODB,
+    _S3: Kind.S3, _BODY: Kind.SQS, _TOPICS: Kind.SNS, (*_RECORD, "dynamodb"): Kind.DYNAMODB,
     (*_RECORD, "kinesis"): Kind.KINESIS, ("detail",): Kind.EVENTBRIDGE, ("detail-type",): Kind.EVENTBRIDGE,
+    ("requestContext",): Kind.API, ("httpMethod",): Kind.API, ("pathParameters",): Kind.API,
+    ("queryStringParameters",): Kind.API, ("rawPath",): Kind.API, ("body",): Kind.API,
 }  # fmt: skip
 _CLASSES: Mapping[str, Kind] = {
-    "S3Event": Kind.S3, "SQSEvent": Kind.SQS, "SNSEvent": Kind.LAMBDA, "EventBridgeEvent": Kind.EVENTBRIDGE,
-    "DynamoDBStreamEvent": Kind.DYNAMODB, "KinesisStreamEvent": Kind.KINESIS,
+    "S3Event": Kind.S3, "SQSEvent": Kind.SQS, "SNSEvent": Kind.SNS, "EventBridgeEvent": Kind.EVENTBRIDGE,
+    "DynamoDBStreamEvent": Kind.DYNAMODB, "KinesisStreamEvent": Kind.KINESIS, "APIGatewayProxyEvent": Kind.API,
+    "APIGatewayProxyEventV2": Kind.API, "APIGatewayRestResolver": Kind.API, "APIGatewayHttpResolver": Kind.API,
+    "LambdaFunctionUrlEvent": Kind.API, "LambdaFunctionUrlResolver": Kind.API,
 }  # fmt: skip
 _TOPIC_ARN = f"arn:aws:sns:{SCOPE.region}:{SCOPE.account}:sample-topic"
 _SUBSCRIPTION = f"{_TOPIC_ARN}:21be56ed-a058-49f5-8c98-aedd2564c486"
@@ -68,7 +72,12 @@ def sample_event_of_topic(reading: Reading | None, file: FileContent = PLAIN_FIL
     if reading is None or not (_reads(reading, _TOPICS) or reading.data_class == "SNSEvent"):
         return None
     inner = _document(reading, (*_TOPICS, "Message"), file) or Delivered("sample message")
-    return Delivered(lambda_record(_published(inner.text), _HOST, _SUBSCRIPTION), inner.guesses)
+    return Delivered(enveloped(inner.text), inner.guesses)
+
+
+def enveloped(text: str) -> str:
+    """The event with which a topic invokes a function for a message."""
+    return lambda_record(_published(text), _HOST, _SUBSCRIPTION)
 
 
 def _document(reading: Reading | None, at: EventPath, file: FileContent) -> Delivered | None:
