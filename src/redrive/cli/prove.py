@@ -232,8 +232,9 @@ def _print(verdict: Verdict) -> None:
     console.print(f"  effects of a clean run: {escape(effects)}")
     console.print(f"  ledger: {escape(verdict.ledger or 'none was recognised')}")
     for name, guess in verdict.assumptions.items():
+        is_note = name.startswith(("misspelt ", "FunctionResponseTypes"))
         way = " (declare it with --template)" if name.startswith(("table ", "queue ", "mapping")) else ""
-        print_paragraph(console, f"{name}: {guess}{way}", first="  assumed: ")
+        print_paragraph(console, f"{name}: {guess}{way}", first=f"  {'note' if is_note else 'assumed'}: ")
     if verdict.trigger.is_direct or verdict.trigger.is_awaited:
         console.print(f"  event: {escape(_cut(verdict.bodies[0]))}")
     if verdict.trigger.is_stream:

@@ -15,6 +15,7 @@ from redrive.core.clock import Instant
 from redrive.core.errors import UserError
 from redrive.prove.effects.contents import Left
 from redrive.prove.guess.contents import PLAIN_FILE, FileContent, content_for
+from redrive.prove.guess.answer_names import FAILURES, misspelt_names
 from redrive.prove.guess.reading import read_handler
 from redrive.prove.guess.variables import guessed_value
 from redrive.prove.play.events import Event
@@ -26,12 +27,14 @@ from redrive.prove.process.clients import remembered_clients
 from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.process.surroundings import is_set
 from redrive.prove.process.threads import Unordered
-from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_elsewhere, play_clean, require_matches
+from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_elsewhere, require_matches
+from redrive.prove.search.fitting import play_fitted
 from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.search import Found, Progress, Search, Searched
 from redrive.prove.stage.deliveries import TRIGGER, kind_for, sample_message
 from redrive.prove.stage.envelopes import is_of_fifo
 from redrive.prove.stage.inputs import inputs_for, usual_call
+from redrive.prove.stage.reports import WITHOUT, notes_of
 from redrive.prove.stage.rules import events_of, sample_event, usual_events
 from redrive.prove.stage.sampled import Wanted
 from redrive.prove.stage.stage import SCOPE, Stage
@@ -143,17 +146,17 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
                 directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="redrive-prove-")))
                 performance.subject = _inline(performance.stage, declared, options.template, directory)
         trigger = _with_variables(performance, trigger)
+        notes = notes_of(performance.stage, trigger, wanted("", None))
         options.told_events(trigger.given or trigger.bodies)
         saved = performance.stage.save()
         performance.begin(trigger)
         with performance.entered(Short(performance.stage)):
-            play_clean(performance)
-        performance.stage.load(saved)
+            saved, fitted = play_fitted(performance, saved)
         if improvised is not None:
             improvised.repeat(performance.stage)
         saved = performance.stage.save()
         made = {} if improvised is None else improvised.assumptions
-        assumptions = {**trigger.guesses, **made, **performance.made_up}
+        assumptions = {**notes, **trigger.guesses, **fitted, **made, **performance.made_up}
         yield _World(
             performance.subject, trigger, saved, assumptions, options.seed,
             _elsewhere(performance.subject, trigger, saved, options),
@@ -168,11 +171,17 @@ def _usual(stage: Stage, options: Options, sample: _Given, wanted: Wanted) -> Tr
         return replace(trigger, guesses={**sample.guesses, **trigger.guesses})
     if kind.is_queue:
         is_fifo = kind is Kind.FIFO or (options.trigger is None and is_of_fifo(sample.texts))
-        reports = wanted.reading is None or wanted.reading.reports_failures
+        reports = wanted.reading is None or wanted.reading.reports_failures or _is_meant_to_report(wanted)
         trigger = usual_trigger(stage, sample.texts, is_fifo=is_fifo, reports_failures=reports)
-    else:
-        trigger = (usual_events if kind.is_direct else usual_call)(stage, sample.texts, kind)
+        told = {} if reports else {"mapping": f"{WITHOUT}, because the handler's code names no {FAILURES}"}
+        return replace(trigger, guesses={**sample.guesses, **told})
+    trigger = (usual_events if kind.is_direct else usual_call)(stage, sample.texts, kind)
     return replace(trigger, guesses={**sample.guesses, **trigger.guesses})
+
+
+def _is_meant_to_report(wanted: Wanted) -> bool:
+    """Whether the answer is meant for a mapping with ReportBatchItemFailures, and misspelt."""
+    return wanted.file is not None and bool(misspelt_names(wanted.file))
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,7 @@ def _event_v1(asked: _Asked) -> Document:
         "queryStringParameters": query,
         "multiValueQueryStringParameters": query and {name: [value] for name, value in query.items()},
         "pathParameters": dict(asked.parameters) or None, "stageVariables": None,
-        "requestContext": context | asked.parts.get("requestContext", {}), "body": asked.body, "isBase64Encoded": False,
+        "requestContext": _merged(context, asked.parts.get("requestContext", {})), "body": asked.body, "isBase64Encoded": False,
     }  # fmt: skip
 
 
@@ -145,8 +145,8 @@ def _event_v2(asked: _Asked) -> Document:
     event: Document = {
         "version": "2.0", "routeKey": key, "rawPath": asked.path,
         "rawQueryString": "&".join(f"{name}={value}" for name, value in (query or {}).items()),
-        "headers": asked.headers, "requestContext": asked.parts.get("requestContext", {}) | context,
-        "isBase64Encoded": False,
+        "headers": asked.headers, "isBase64Encoded": False,
+        "requestContext": _merged(context, asked.parts.get("requestContext", {})),
     }  # fmt: skip
     if query:
         event["queryStringParameters"] = query
@@ -155,6 +155,16 @@ def _event_v2(asked: _Asked) -> Document:
     if asked.body is not None:
         event["body"] = asked.body
     return event
+
+
+def _merged(known: Document, read: Document) -> Document:
+    """What is known, with what the handler reads besides."""
+    both = {name: _merged(known[name], read[name]) for name in known.keys() & read.keys() if _are_objects(known, read, name)}
+    return {**read, **known, **both}
+
+
+def _are_objects(known: Document, read: Document, name: str) -> bool:
+    return isinstance(known[name], dict) and isinstance(read[name], dict)
 
 
 _READ_PARTS = ("body", "pathParameters", "queryStringParameters", "headers", "requestContext")
@@ -168,7 +178,8 @@ def _parts(reading: Reading) -> tuple[dict[str, Document], dict[str, str]]:
         made, added = sample_object(reading, (name,))
         if isinstance(made, dict) and made:
             parts[name] = made
-            guesses |= {f"{one} of the request's {name}": why for one, why in added.items()}
+            if name != "requestContext":
+                guesses |= {f"{one} of the request's {name}": why for one, why in added.items()}
     return parts, guesses
 
 

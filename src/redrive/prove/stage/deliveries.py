@@ -36,6 +36,8 @@ _CLASSES: Mapping[str, Kind] = {
 _TOPIC_ARN = f"arn:aws:sns:{SCOPE.region}:{SCOPE.account}:sample-topic"
 _SUBSCRIPTION = f"{_TOPIC_ARN}:21be56ed-a058-49f5-8c98-aedd2564c486"
 _HOST = f"sns.{SCOPE.region}.amazonaws.com"
+SAMPLE_MESSAGE = '{"id":"sample-1"}'
+"""A message of a topic whose keys are not known: JSON, which is a text as well."""
 TRIGGER = "trigger"
 """The name of the guess at what feeds the handler."""
 
@@ -71,7 +73,7 @@ def sample_event_of_topic(reading: Reading | None, file: FileContent = PLAIN_FIL
     """The event with which a topic invokes a function; None if the handler reads none of a topic."""
     if reading is None or not (_reads(reading, _TOPICS) or reading.data_class == "SNSEvent"):
         return None
-    inner = _document(reading, (*_TOPICS, "Message"), file) or Delivered("sample message")
+    inner = _document(reading, (*_TOPICS, "Message"), file) or Delivered(SAMPLE_MESSAGE)
     return Delivered(enveloped(inner.text), inner.guesses)
 
 

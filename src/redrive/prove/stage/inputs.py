@@ -12,7 +12,7 @@ from redrive.prove.guess.contents import PLAIN_FILE, FileContent
 from redrive.prove.guess.reading import Reading
 from redrive.prove.guess.record_samples import sample_object
 from redrive.prove.guess.web_samples import Route, request_of, sample_request, with_body
-from redrive.prove.stage.deliveries import Delivered, enveloped, sample_event_of_topic
+from redrive.prove.stage.deliveries import SAMPLE_MESSAGE, Delivered, enveloped, sample_event_of_topic
 from redrive.prove.stage.notifications import sample_notification
 from redrive.prove.stage.retriers import REDRIVABLE_MS, SENT_AGAIN_WITHIN_MS, USUAL_RETRY, WEB_CLIENT, Awaiting
 from redrive.prove.stage.rules import READY_AFTER_MS, RETRIES_MAX
@@ -115,7 +115,7 @@ def _of_topic(
 ) -> tuple[tuple[str, ...], Mapping[str, str]]:  # fmt: skip
     """Events of a topic, which have one record each. What is no such event is a message."""
     if given is None:
-        sample = sample_event_of_topic(reading, file) or Delivered(enveloped("sample message"))
+        sample = sample_event_of_topic(reading, file) or Delivered(enveloped(SAMPLE_MESSAGE))
         return (sample.text,), sample.guesses
     return tuple(event for text in given for event in _events_of_topic(text)), {}
 

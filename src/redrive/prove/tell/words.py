@@ -30,8 +30,8 @@ AFTER_FAILURE = {
     Kind.TASK: "the state's Retry says what follows", Kind.API: "the client is told of a server's error",
 }  # fmt: skip
 COMES = {
-    (Act.DUPLICATE, Kind.FIFO): "the producer sends the message a second time, under its deduplication id: within 5 "
-    "minutes the queue drops it",
+    (Act.DUPLICATE, Kind.FIFO): "the producer sends the message a second time, under its deduplication id, which the "
+    "queue knows again for 5 minutes",
     (Act.DUPLICATE, Kind.SNS): "the topic delivers the message a second time: the same MessageId, and another request "
     "id",
     (Act.DUPLICATE, Kind.SCHEDULE): "Scheduler invokes the function a second time: the same input, and another request "
