@@ -14,8 +14,8 @@ import boto3
 from redrive.core.clock import Instant
 from redrive.core.errors import UserError
 from redrive.prove.effects.contents import Left
-from redrive.prove.guess.contents import PLAIN_FILE, FileContent, content_for
 from redrive.prove.guess.answer_names import FAILURES, misspelt_names
+from redrive.prove.guess.contents import PLAIN_FILE, FileContent, content_for
 from redrive.prove.guess.reading import read_handler
 from redrive.prove.guess.variables import guessed_value
 from redrive.prove.play.events import Event
@@ -31,7 +31,7 @@ from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_el
 from redrive.prove.search.fitting import play_fitted
 from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.search import Found, Progress, Search, Searched
-from redrive.prove.stage.deliveries import TRIGGER, kind_for, sample_message
+from redrive.prove.stage.deliveries import TRIGGER, kind_for, kind_of_event, sample_message
 from redrive.prove.stage.envelopes import is_of_fifo
 from redrive.prove.stage.inputs import inputs_for, usual_call
 from redrive.prove.stage.reports import WITHOUT, notes_of
@@ -195,9 +195,11 @@ class _Given:
 def _with_kind(options: Options, wanted: Wanted) -> tuple[Options, Mapping[str, str]]:
     """The options with what feeds the handler, and why, if nobody has said it and what the handler reads does."""
     found = kind_for(wanted.reading)
-    if options.trigger is not None or options.template is not None or options.bodies is not None or found is None:
+    if options.trigger is not None or options.template is not None or found is None:
         return options, {}
     kind, why = found
+    if options.bodies is not None and kind_of_event(options.bodies[0]) is not kind:
+        return options, {}  # It is the body of a message.
     return replace(options, trigger=kind), {} if kind is Kind.SQS else {TRIGGER: why}
 
 

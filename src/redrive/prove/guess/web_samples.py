@@ -24,7 +24,12 @@ _METHODS = (*_CHANGING, "GET")
 _ONLY_V2: Sequence[EventPath] = (
     ("requestContext", "http"), ("rawPath",), ("rawQueryString",), ("routeKey",), ("cookies",), ("version",),
 )  # fmt: skip
-_V2_CLASSES = ("APIGatewayHttpResolver", "LambdaFunctionUrlResolver", "APIGatewayProxyEventV2", "LambdaFunctionUrlEvent")
+_V2_CLASSES = (
+    "APIGatewayHttpResolver",
+    "LambdaFunctionUrlResolver",
+    "APIGatewayProxyEventV2",
+    "LambdaFunctionUrlEvent",
+)
 _PARAMETER = re.compile(r"[<{]([A-Za-z_][A-Za-z0-9_]*)\+?[>}]")
 _AT = {"time": "01/Jan/2025:00:00:00 +0000", "epoch": 1735689600000}
 
@@ -77,8 +82,9 @@ def sample_request(
 
 def request_of(document: object) -> Document | None:
     """What was given, if it is the event of a request."""
-    has_context = isinstance(document, dict) and isinstance(document.get("requestContext"), dict)
-    return document if has_context and isinstance(document, dict) else None
+    if not isinstance(document, dict):
+        return None
+    return document if isinstance(document.get("requestContext"), dict) else None
 
 
 def with_body(sample: SampleRequest, body: object) -> SampleRequest:
@@ -127,7 +133,8 @@ def _event_v1(asked: _Asked) -> Document:
         "queryStringParameters": query,
         "multiValueQueryStringParameters": query and {name: [value] for name, value in query.items()},
         "pathParameters": dict(asked.parameters) or None, "stageVariables": None,
-        "requestContext": _merged(context, asked.parts.get("requestContext", {})), "body": asked.body, "isBase64Encoded": False,
+        "requestContext": _merged(context, asked.parts.get("requestContext", {})), "body": asked.body,
+        "isBase64Encoded": False,
     }  # fmt: skip
 
 
@@ -159,7 +166,9 @@ def _event_v2(asked: _Asked) -> Document:
 
 def _merged(known: Document, read: Document) -> Document:
     """What is known, with what the handler reads besides."""
-    both = {name: _merged(known[name], read[name]) for name in known.keys() & read.keys() if _are_objects(known, read, name)}
+    both = {
+        name: _merged(known[name], read[name]) for name in known.keys() & read.keys() if _are_objects(known, read, name)
+    }
     return {**read, **known, **both}
 
 
@@ -176,7 +185,7 @@ def _parts(reading: Reading) -> tuple[dict[str, Document], dict[str, str]]:
     guesses: dict[str, str] = {}
     for name in _READ_PARTS:
         made, added = sample_object(reading, (name,))
-        if isinstance(made, dict) and made:
+        if made:
             parts[name] = made
             if name != "requestContext":
                 guesses |= {f"{one} of the request's {name}": why for one, why in added.items()}

@@ -5,6 +5,7 @@ A queue may carry notifications of S3 or of a topic, and a topic those of S3.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -61,6 +62,23 @@ def kind_for(reading: Reading | None) -> tuple[Kind, str] | None:
     if reading.data_class in _CLASSES:
         kind = _CLASSES[reading.data_class]
         return kind, f"{kind.value}, because the handler reads a {reading.data_class}"
+    return None
+
+
+def kind_of_event(text: str) -> Kind | None:
+    """What feeds a function that is given this event; None if the event is no envelope of AWS."""
+    try:
+        event = json.loads(text)
+    except ValueError:
+        return None
+    records = event.get("Records") if isinstance(event, dict) else None
+    first = records[0] if isinstance(records, list) and records else None
+    places: list[tuple[object, EventPath]] = [(first, _RECORD), (event, ())]
+    for place, path in places:
+        members = place if isinstance(place, dict) else {}
+        for prefix, kind in _KINDS.items():
+            if prefix[:-1] == path and prefix[-1] in members:
+                return kind
     return None
 
 

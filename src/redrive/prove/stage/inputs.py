@@ -1,4 +1,4 @@
-"""What a function is invoked with where no queue or stream stands before it: given, or a sample with the real envelope."""
+"""What a function is invoked with that no queue or stream feeds: given, or a sample with the real envelope."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ ANYWHERE = Place()
 
 
 def inputs_for(
-    kind: Kind, given: tuple[str, ...] | None, wanted: Wanted, *, file: FileContent = PLAIN_FILE, place: Place = ANYWHERE
+    kind: Kind, given: tuple[str, ...] | None, wanted: Wanted, *, file: FileContent = PLAIN_FILE,
+    place: Place = ANYWHERE,
 ) -> tuple[tuple[str, ...], Mapping[str, str]]:  # fmt: skip
     """The events of a kind, each as JSON, and what was guessed of them."""
     match kind:
@@ -72,7 +73,7 @@ def usual_call(stage: Stage, events: tuple[str, ...], kind: Kind) -> Trigger:
     )  # fmt: skip
     stage.settle()
     stage.move_to(START)
-    told = {"Retry": "the console's: Lambda's own errors and lost answers, 3 times, after 1, 2 and 4 s"}
+    told = {"Retry": f"that of the console, {USUAL_RETRY[0].told}"}
     return called_trigger(
         "handler", TIMEOUT_S, kind, events, awaiting_of(kind, events), told if kind is Kind.TASK else {}
     )
@@ -177,13 +178,16 @@ def _of_payload(payload: Document, reading: Reading | None) -> tuple[tuple[str, 
     """The input that a state's definition makes: what it says, and what the handler reads where it takes a path."""
     made, added = sample_object(reading, ())
     event = {name.removesuffix(".$"): _member(name, value, made) for name, value in payload.items()}
-    guesses = {f"{name} of the input": why for name, why in added.items() if name.partition(".")[0] in event}
+    computed = {
+        name.removesuffix(".$") for name, value in payload.items() if name.endswith(".$") or _is_computed(value)
+    }
+    guesses = {f"{name} of the input": why for name, why in added.items() if name.partition(".")[0] in computed}
     return (dump_json(event),), guesses
 
 
 def _member(name: str, value: object, made: Mapping[str, object]) -> object:
     plain = name.removesuffix(".$")
-    if plain == name and not (isinstance(value, str) and value.startswith("{%")):
+    if plain == name and not _is_computed(value):
         return value
     text = str(value)
     if "Execution.Id" in text:
@@ -193,6 +197,11 @@ def _member(name: str, value: object, made: Mapping[str, object]) -> object:
     if "Task.Token" in text:
         return "AQCEAAAAKgAAAAMAAAAAAAAAAWRlbW8="
     return made.get(plain, f"sample-{plain}")
+
+
+def _is_computed(value: object) -> bool:
+    """Whether a value of a definition in JSONata is an expression."""
+    return isinstance(value, str) and value.startswith("{%")
 
 
 def _loaded(text: str) -> object:

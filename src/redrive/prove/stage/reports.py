@@ -1,4 +1,4 @@
-"""Whether the mapping of a queue that was made for a handler has ReportBatchItemFailures: as the handler's answers say."""
+"""Whether the mapping that was made for a handler has ReportBatchItemFailures: as the handler's answers say."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from redrive.core.documents import load_json
 from redrive.prove.guess.answer_names import FAILURES, misspelt_names
 from redrive.prove.stage.sampled import Wanted
 from redrive.prove.stage.stage import Stage
-from redrive.prove.stage.trigger import REPORTS, Trigger
+from redrive.prove.stage.trigger import Trigger
 from redrive.services.lambda_.model.batch import reported_failures
+from redrive.services.lambda_.model.mapping import REPORT_BATCH_ITEM_FAILURES
 
 WITHOUT = "no ReportBatchItemFailures"
 MISSPELT = "misspelt "
@@ -29,7 +30,7 @@ def refitted(stage: Stage, trigger: Trigger, answers: Sequence[str]) -> str:
         _set(stage, trigger, [])
         return f"{WITHOUT}, because the handler returns {malformed}, which a mapping with them would take for a failure"
     if not reports and any(map(_names_failures, answers)):
-        _set(stage, trigger, [REPORTS])
+        _set(stage, trigger, [REPORT_BATCH_ITEM_FAILURES])
         return f"ReportBatchItemFailures, because the handler returns {FAILURES}"
     return ""
 

@@ -30,6 +30,8 @@ REDRIVABLE_MS = 14 * DAY_MS
 SENT_AGAIN_WITHIN_MS = 1 * HOUR_MS
 """How long after it was told of a failure a person sends a request again. Judgement."""
 
+_WAITS_TOLD_MAX = 3
+
 Used = tuple[int, ...]
 """How many retries of each retrier are used up."""
 
@@ -51,6 +53,16 @@ class Retrier:
         """How long to wait before the next retry, when `used` were made."""
         wait = round(self.interval_ms * self.rate**used)
         return wait if self.wait_ms_max is None else min(wait, self.wait_ms_max)
+
+    @property
+    def told(self) -> str:
+        """The retrier in words: `States.ALL: 2 retries, after 2 and 5 s`."""
+        waits = [f"{self.wait_ms(used) / SECOND_MS:g}" for used in range(min(self.attempts_max, _WAITS_TOLD_MAX))]
+        more = " …" if self.attempts_max > _WAITS_TOLD_MAX else ""
+        count = "1 retry" if self.attempts_max == 1 else f"{self.attempts_max} retries"
+        return f"{', '.join(self.errors)}: {count}{', after ' if waits else ''}{' and '.join(waits)}{more}" + (
+            " s" if waits else ""
+        )
 
     @classmethod
     def of(cls, entry: Mapping[str, object]) -> Retrier:
@@ -126,9 +138,11 @@ class Awaiting:
                 return one.wait_ms(used[at]), (*used[:at], used[at] + 1, *used[at + 1 :])
         return None
 
-    def is_caught(self, errors: frozenset[str]) -> bool:
-        """Whether a Catch of the state takes the error, once no retry is left."""
-        return any(_takes(names, errors) for names in self.catches)
+    @property
+    def told(self) -> str:
+        """The rules of a task in words."""
+        retries = "; ".join(one.told for one in self.retriers)
+        return f"{f'Retry of {retries}' if retries else 'no Retry'}, {'a' if self.catches else 'no'} Catch"
 
     @property
     def unused(self) -> Used:
@@ -136,9 +150,7 @@ class Awaiting:
         return (0,) * len(self.retriers)
 
 
-WEB_CLIENT = Awaiting(
-    (Retrier(tuple(SERVER_ERROR), attempts_max=1),), is_web=True
-)  # fmt: skip
+WEB_CLIENT = Awaiting((Retrier(tuple(SERVER_ERROR), attempts_max=1),), is_web=True)
 """A client that sends a request once more, a second after the first was answered with a 5xx or not at all."""
 
 

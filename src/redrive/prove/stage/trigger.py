@@ -17,7 +17,7 @@ from redrive.core.errors import UserError
 from redrive.prove.stage.envelopes import Message, read_message, record_texts
 from redrive.prove.stage.retriers import Awaiting
 from redrive.prove.stage.stage import SCOPE, Stage
-from redrive.services.lambda_.model.mapping import REPORT_BATCH_ITEM_FAILURES as REPORTS
+from redrive.services.lambda_.model.mapping import REPORT_BATCH_ITEM_FAILURES
 
 RECEIVES_MAX = 3
 TIMEOUT_S = 30
@@ -260,7 +260,7 @@ def usual_trigger(
     )  # fmt: skip
     mapping = stage.call(
         "lambda", "CreateEventSourceMapping", EventSourceArn=queue_arn, FunctionName="handler",
-        FunctionResponseTypes=[REPORTS] if reports_failures else [],
+        FunctionResponseTypes=[REPORT_BATCH_ITEM_FAILURES] if reports_failures else [],
     )  # fmt: skip
     trigger = Trigger(
         "handler", queue_arn, url, dead_letter_arn, TIMEOUT_S * SECOND_MS, RETENTION_S * SECOND_MS, (), RECEIVES_MAX,
