@@ -146,7 +146,7 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
                 directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="redrive-prove-")))
                 performance.subject = _inline(performance.stage, declared, options.template, directory)
         trigger = _with_variables(performance, trigger)
-        notes = notes_of(performance.stage, trigger, wanted("", None))
+        notes = _notes(performance, trigger)
         options.told_events(trigger.given or trigger.bodies)
         saved = performance.stage.save()
         performance.begin(trigger)
@@ -177,6 +177,13 @@ def _usual(stage: Stage, options: Options, sample: _Given, wanted: Wanted) -> Tr
         return replace(trigger, guesses={**sample.guesses, **told})
     trigger = (usual_events if kind.is_direct else usual_call)(stage, sample.texts, kind)
     return replace(trigger, guesses={**sample.guesses, **trigger.guesses})
+
+
+def _notes(performance: Performance, trigger: Trigger) -> Mapping[str, str]:
+    subject = performance.subject
+    if not isinstance(subject, NamedSubject):
+        return {}
+    return notes_of(performance.stage, trigger, subject.file, subject.function)
 
 
 def _is_meant_to_report(wanted: Wanted) -> bool:

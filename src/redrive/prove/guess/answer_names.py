@@ -19,7 +19,7 @@ NAMES: Mapping[str, str] = {
 
 Source: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
 """
-_NEAR = 0.8
+_NEAR = 0.85
 
 
 def misspelt_names(file: Path) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
@@ -46,11 +46,15 @@ class Clean:
     calls: Sequence[Call]
 
 
-def play_clean(performance: Performance) -> list[Event]:
+def play_clean(
+    performance: Performance, after_leg: Callable[[Sequence[Event]], None] = lambda _: None
+) -> list[Event]:  # fmt: skip
     """Play on without faults until nothing is left to deliver. Errors: UserError if something fails nevertheless."""
     events: list[Event] = []
     for _ in range(CLEAN_RUNS_MAX):
-        events += performance.play(Leg())
+        played = performance.play(Leg())
+        after_leg(played)
+        events += played
         for event in events:
             if isinstance(event, Ended) and event.ending is not Ending.RETURNED:
                 raise failed(performance, event)

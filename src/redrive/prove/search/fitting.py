@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redrive.core.errors import UserError
+from collections.abc import Sequence
+
 from redrive.prove.play.events import Ended, Ending, Event
 from redrive.prove.play.performance import Performance
 from redrive.prove.search.clean import play_clean
@@ -14,25 +15,20 @@ MAPPING = "mapping"
 
 
 def play_fitted(performance: Performance, saved: Saved) -> tuple[Saved, dict[str, str]]:
-    """Play a clean run from the world `saved`, which is left as it was before its first message.
+    """Play a clean run from the world `saved`, and go back to this world as it has to be for the handler's answers.
 
-    If the answers do not fit the mapping that was made for the handler, the mapping is changed, and the run is played
-    again. Returns the world before its first message, and what was assumed. Errors: UserError as in `play_clean`.
+    If the answers do not fit the mapping that was made for the handler, the mapping is changed. Returns the world
+    before its first message, and what was assumed. Errors: UserError as in `play_clean`.
     """
-    trigger, refused = performance.trigger, None
-    try:
-        events: list[Event] = play_clean(performance)
-    except UserError as error:
-        events, refused = performance.events, error
-    answers = [one.answer for one in events if isinstance(one, Ended) and one.ending is Ending.RETURNED]
-    performance.stage.load(saved)
-    why = refitted(performance.stage, trigger, answers)
-    if not why:
-        if refused is not None:
-            raise refused
-        return saved, {}
-    saved = performance.stage.save()
-    performance.begin(trigger)
-    play_clean(performance)
-    performance.stage.load(saved)
-    return saved, {MAPPING: why}
+    stage, trigger = performance.stage, performance.trigger
+    answers: list[str] = []
+
+    def fit(events: Sequence[Event]) -> None:
+        new = [one.answer for one in events if isinstance(one, Ended) and one.ending is Ending.RETURNED]
+        answers.extend(new)
+        refitted(stage, trigger, new)
+
+    play_clean(performance, fit)
+    stage.load(saved)
+    why = refitted(stage, trigger, answers)
+    return (stage.save(), {MAPPING: why}) if why else (saved, {})

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from redrive.core.documents import load_json
 from redrive.prove.guess.answer_names import FAILURES, misspelt_names
-from redrive.prove.stage.sampled import Wanted
+from redrive.prove.guess.reading import read_handler
 from redrive.prove.stage.stage import Stage
 from redrive.prove.stage.trigger import Trigger
 from redrive.services.lambda_.model.batch import reported_failures
@@ -35,15 +36,15 @@ def refitted(stage: Stage, trigger: Trigger, answers: Sequence[str]) -> str:
     return ""
 
 
-def notes_of(stage: Stage, trigger: Trigger, wanted: Wanted) -> dict[str, str]:
+def notes_of(stage: Stage, trigger: Trigger, file: Path, function: str) -> dict[str, str]:
     """What the code says in its answers that the function's mapping does not read as it is meant."""
-    if wanted.file is None or not (trigger.kind.is_queue or trigger.is_stream):
+    if not (trigger.kind.is_queue or trigger.is_stream):
         return {}
-    notes = {f"{MISSPELT}{name}": why for name, why in misspelt_names(wanted.file).items()}
+    notes = {f"{MISSPELT}{name}": why for name, why in misspelt_names(file).items()}
     source = trigger.stream_arn or trigger.queue_arn
     mappings = stage.call("lambda", "ListEventSourceMappings", EventSourceArn=source)["EventSourceMappings"]
-    is_named = wanted.reading is not None and wanted.reading.reports_failures
-    if is_named and mappings and not any(one.get("FunctionResponseTypes") for one in mappings):
+    reports = any(one.get("FunctionResponseTypes") for one in mappings)
+    if mappings and not reports and read_handler(file, function).reports_failures:
         notes["FunctionResponseTypes"] = f"the mapping has none, so Lambda does not read {FAILURES} in the answer"
     return notes
 

@@ -10,8 +10,8 @@ _INVOKED_AGAIN = "the function is invoked again with the events of the dead lett
 _AS_REQUEST = "event, as the request"
 
 KEYS = {
-    Kind.FIFO: "take the key from the message's body or its deduplication id, never from its message id: after 5 "
-    "minutes a producer's duplicate is a message of its own",
+    Kind.FIFO: "take the key from the message's body: after 5 minutes a producer's duplicate is a message of its own, "
+    "with another message id, and what comes back from a dead-letter queue has another deduplication id",
     Kind.SNS: "take the key from the message, where its publisher says what it is about; the MessageId is the same "
     "when SNS delivers twice, and another one when the publisher publishes twice; never take the request id",
     Kind.SCHEDULE: "take <aws.scheduler.execution-id> or <aws.scheduler.scheduled-time> of the schedule's Input as the "
