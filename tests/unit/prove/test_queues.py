@@ -205,7 +205,8 @@ def source(tmp_path: Path, answer: str) -> Path:
     file = tmp_path / f"app_answers_{abs(hash(answer))}.py"
     file.write_text(
         "import boto3\ndef handler(event, context):\n    failed = []\n    for one in event['Records']:\n"
-        "        try:\n            boto3.client('dynamodb').put_item(TableName='things', Item={'id': {'S': one['body']}})\n"
+        "        try:\n"
+        "            boto3.client('dynamodb').put_item(TableName='things', Item={'id': {'S': one['body']}})\n"
         "        except Exception:\n            failed.append(one['messageId'])\n"
         f"    {answer}\n"
     )

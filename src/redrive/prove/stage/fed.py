@@ -87,15 +87,13 @@ def _trigger(stage: Stage, fed: _Fed, given: tuple[str, ...] | None, wanted: Wan
 def _pick(stage: Stage, stack: str, file: Path, handler: str, kind: Kind | None) -> _Fed:
     """The only function that is invoked in this way, or the one with this handler, in whatever way it is invoked."""
     found = [one for one in _all_fed(stage, stack) if kind is None or one.kind is kind]
-    by_function = {one.name: one for one in reversed(found)}
+    fed = {one.name: one for one in reversed(found)}
+    others = [] if kind is None else [_Fed(kind, one) for one in _functions(stage) if one["FunctionName"] not in fed]
     wanted = handler.replace(":", ".")
-    if kind is not None and (handler or not by_function):
-        for function in _functions(stage):
-            by_function.setdefault(str(function["FunctionName"]), _Fed(kind, function))
-    several = list(by_function.values())
-    named = [one for one in several if wanted and wanted.endswith(one.handler)]
-    if len(several) == 1 or len(named) == 1:
-        return several[0] if len(several) == 1 else named[0]
+    named = [one for one in (*fed.values(), *others) if wanted and wanted.endswith(one.handler)]
+    several = list(fed.values()) or others
+    if len(named) == 1 or len(several) == 1:
+        return named[0] if len(named) == 1 else several[0]
     if not several:
         raise UserError(f"The template {file} has no function.", exit_code=2)
     names = ", ".join(sorted(one.handler for one in several))

@@ -58,11 +58,13 @@ class Retrier:
     def told(self) -> str:
         """The retrier in words: `States.ALL: 2 retries, after 2 and 5 s`."""
         waits = [f"{self.wait_ms(used) / SECOND_MS:g}" for used in range(min(self.attempts_max, _WAITS_TOLD_MAX))]
-        more = " …" if self.attempts_max > _WAITS_TOLD_MAX else ""
         count = "1 retry" if self.attempts_max == 1 else f"{self.attempts_max} retries"
-        return f"{', '.join(self.errors)}: {count}{', after ' if waits else ''}{' and '.join(waits)}{more}" + (
-            " s" if waits else ""
-        )
+        told = f"{', '.join(self.errors)}: {count}"
+        if not waits:
+            return told
+        if self.attempts_max > _WAITS_TOLD_MAX:
+            return f"{told}, after {', '.join(waits)} … s"
+        return f"{told}, after {' and '.join(filter(None, (', '.join(waits[:-1]), waits[-1])))} s"
 
     @classmethod
     def of(cls, entry: Mapping[str, object]) -> Retrier:

@@ -243,7 +243,7 @@ def _fits_queue(stage: Stage, handler: str) -> bool:
 def _fits_directly(stage: Stage, handler: str) -> bool:
     """Whether the handler is one that only a topic, a bucket, a schedule, a task or an API invokes."""
     others = [str(_function_of(stage, one)["Handler"]) for one in _mappings(stage)] + invoked_handlers(stage)
-    if not handler:
+    if not handler or not others:
         return not others and bool(direct_handlers(stage, STACK))
     wanted = handler.replace(":", ".")
     return not any(map(wanted.endswith, others)) and any(map(wanted.endswith, direct_handlers(stage, STACK)))
