@@ -73,7 +73,7 @@ def test_same_error_at_two_places_of_the_code_has_two_causes() -> None:
         (Failure("json.decoder.JSONDecodeError", "Expecting value"), Class.POISON),
         (Failure("TypeError", "unsupported operand"), Class.CODE),
         (Failure("Runtime.ImportModuleError", "No module named 'x'"), Class.CONFIGURATION),
-        (Failure("ClientError", "An error occurred (AccessDenied) when calling the Get operation: no"), Class.PERMISSION),
+        (Failure("ClientError", "An error occurred (AccessDenied) when calling the Get operation"), Class.PERMISSION),
         (Failure("200", "An error occurred (Throttling) when calling the Put operation: x"), Class.THROTTLED),
         (Failure("ResourceNotFoundException", "Requested resource not found"), Class.CONFIGURATION),
         (Failure("", "", "ZeroReservedConcurrency"), Class.CONFIGURATION),
