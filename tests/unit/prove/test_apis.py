@@ -1,4 +1,4 @@
-"""Functions behind an API as triggers: the event of a request, a client that asks once more, and the template's routes."""
+"""Functions behind an API as triggers: the event of a request, a client that asks once more, a template's routes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REST_KEYS = {
     "resource", "path", "httpMethod", "headers", "multiValueHeaders", "queryStringParameters",
     "multiValueQueryStringParameters", "pathParameters", "stageVariables", "requestContext", "body", "isBase64Encoded",
 }  # fmt: skip
-"""https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html, the input format"""
+"""https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html"""
 
 
 def answer(status: object) -> InvocationResult:

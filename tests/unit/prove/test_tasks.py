@@ -1,4 +1,4 @@
-"""Tasks of Step Functions as triggers: Retry and Catch of a state, lost answers, redrives, and templates that have them."""
+"""Tasks of Step Functions as triggers: Retry and Catch of a state, lost answers, redrives, and templates."""
 
 from __future__ import annotations
 

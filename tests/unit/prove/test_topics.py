@@ -244,6 +244,7 @@ Resources:
       Events:
         It: %s
 """
+RUN = '{"run": "<aws.scheduler.execution-id>"}'
 SOURCES = {
     Kind.SNS: ("{Type: SNS, Properties: {Topic: !Ref Source}}", '["Records"][0]["Sns"]["Message"]'),
     Kind.S3: (
@@ -251,8 +252,7 @@ SOURCES = {
         '["Records"][0]["s3"]["object"]["key"]',
     ),
     Kind.SCHEDULE: (
-        '{Type: ScheduleV2, Properties: {ScheduleExpression: rate(1 hour), Input: \'{"run": '
-        '"<aws.scheduler.execution-id>"}\'}}',
+        f"{{Type: ScheduleV2, Properties: {{ScheduleExpression: rate(1 hour), Input: '{RUN}'}}}}",
         '["run"]',
     ),
 }
