@@ -308,7 +308,7 @@ def as_joined() -> dict[str, Any]:
     ids=["string", "object", "join", "sub"],
 )
 def test_tasks_of_a_template_are_found_however_their_functions_are_named(template: Any) -> None:
-    charge, ship = tasks_of(template, {"Charge", "Ship", "Other"})
+    charge, ship = tasks_of(template, {"Charge": "c", "Ship": "s", "Other": "o"})
 
     assert (charge.machine, charge.name, charge.function, ship.name, ship.function) == (
         "Flow", "Charge", "Charge", "Ship", "Ship"
@@ -325,15 +325,25 @@ def test_alias_of_a_function_is_the_function_and_an_express_workflow_may_run_twi
     state = {"Type": "Task", "Resource": {"Ref": "ChargeAliaslive"}, "End": True}
     template = machine(Definition={"StartAt": "A", "States": {"A": state}}, StateMachineType="EXPRESS")
 
-    (found,) = tasks_of(template, {"Charge"})
+    (found,) = tasks_of(template, {"Charge": "charge"})
 
     assert found.function == "Charge"
     assert found.awaiting.is_repeated
 
 
+@pytest.mark.parametrize(
+    "name", ["charge", "arn:aws:lambda:x:1:function:charge", "arn:x:1:function:charge:live"]
+)
+def test_function_may_be_named_by_its_own_name(name: str) -> None:
+    state = {"Type": "Task", "Resource": "arn:aws:states:::lambda:invoke", "Parameters": {"FunctionName": name}}
+    template = machine(Definition={"StartAt": "A", "States": {"A": state}})
+
+    assert [one.function for one in tasks_of(template, {"Other": "ship", "Charge": "charge"})] == ["Charge"]
+
+
 def test_what_is_no_definition_has_no_tasks() -> None:
-    assert not list(tasks_of(machine(DefinitionString="{["), {"Charge"}))
-    assert not list(tasks_of(machine(DefinitionS3Location={"Bucket": "b"}), {"Charge"}))
+    assert not list(tasks_of(machine(DefinitionString="{["), {"Charge": "c"}))
+    assert not list(tasks_of(machine(DefinitionS3Location={"Bucket": "b"}), {"Charge": "c"}))
 
 
 def test_numbers_that_a_definition_computes_are_the_defaults() -> None:
