@@ -44,7 +44,7 @@ def triage(queue: str, count: int | None, as_json: bool, place: Place) -> None:
     print_table(("", "letters", "of", "error", "class", "oldest"), rows, right=("", "letters"))
     console = Console(highlight=False)
     for number, group in enumerate(groups, 1):
-        print_paragraph(console, f"{group.judgement.step.value}: {group.judgement.advice}", first=f"{number:>2}. ")
+        print_paragraph(console, f"{group.judgement.remedy.value}: {group.judgement.advice}", first=f"{number:>2}. ")
     click.echo(f"  A letter whole: redrive dlq show {queue} {groups[0].samples[0]}{place.options}", err=True)
 
 
@@ -69,7 +69,7 @@ def _told(group: Group) -> Document:
         "place": cause.place or None,
         "class": judged.kind.value,
         "evidence": judged.evidence,
-        "step": judged.step.value,
+        "remedy": judged.remedy.value,
         "advice": judged.advice,
         "first_at": None if group.first_at is None else format_instant(group.first_at),
         "last_at": None if group.last_at is None else format_instant(group.last_at),

@@ -46,7 +46,7 @@ class Class(enum.Enum):
     """The letter does not say it: its consumer's logs do."""
 
 
-class Step(enum.Enum):
+class Remedy(enum.Enum):
     """What to do with the letters of a cause."""
 
     REDRIVE = "redrive now"
@@ -74,7 +74,7 @@ class Judgement:
 
     kind: Class
     evidence: str
-    step: Step
+    remedy: Remedy
     advice: str
 
 
@@ -101,8 +101,8 @@ def judge(failure: Failure, origin: Origin) -> Judgement:
     if kind is not None:
         return Judgement(kind, failure.message[:MESSAGE_CHARS_MAX], *_ADVICE[kind])
     if origin in {Origin.QUEUE, Origin.SUBSCRIPTION} or not (failure.code or failure.message):
-        return Judgement(Class.UNKNOWN, "the letter holds no error", Step.EXAMINE, _OF_CONSUMER)
-    return Judgement(Class.UNKNOWN, failure.code or failure.message, Step.EXAMINE, _EXAMINE)
+        return Judgement(Class.UNKNOWN, "the letter holds no error", Remedy.EXAMINE, _OF_CONSUMER)
+    return Judgement(Class.UNKNOWN, failure.code or failure.message, Remedy.EXAMINE, _EXAMINE)
 
 
 def without_variables(message: str) -> str:
@@ -181,14 +181,14 @@ _MESSAGES: tuple[tuple[re.Pattern[str], Class], ...] = (
 _OF_CONSUMER = "Its consumer knows the error: look at the logs of the function or program that reads the source."
 _EXAMINE = "Look at one of them: redrive dlq show."
 
-_ADVICE: Mapping[Class, tuple[Step, str]] = {
-    Class.TRANSIENT: (Step.REDRIVE, "Redrive one, then the rest."),
-    Class.THROTTLED: (Step.SLOWLY, "Redrive at a rate that the target takes."),
-    Class.CONFIGURATION: (Step.FIX, "Make what is missing, or set it right; then redrive."),
-    Class.PERMISSION: (Step.FIX, "Allow it in the role or the policy; then redrive."),
-    Class.POISON: (Step.EXAMINE, "The code refuses this input: correct the code or the input, or discard it."),
-    Class.CODE: (Step.FIX, "Correct the code and deploy it; then redrive."),
-    Class.UNKNOWN: (Step.EXAMINE, _EXAMINE),
+_ADVICE: Mapping[Class, tuple[Remedy, str]] = {
+    Class.TRANSIENT: (Remedy.REDRIVE, "Redrive one, then the rest."),
+    Class.THROTTLED: (Remedy.SLOWLY, "Redrive at a rate that the target takes."),
+    Class.CONFIGURATION: (Remedy.FIX, "Make what is missing, or set it right; then redrive."),
+    Class.PERMISSION: (Remedy.FIX, "Allow it in the role or the policy; then redrive."),
+    Class.POISON: (Remedy.EXAMINE, "The code refuses this input: correct the code or the input, or discard it."),
+    Class.CODE: (Remedy.FIX, "Correct the code and deploy it; then redrive."),
+    Class.UNKNOWN: (Remedy.EXAMINE, _EXAMINE),
 }
 
 

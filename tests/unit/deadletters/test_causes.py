@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redrive.deadletters.causes import MESSAGE_CHARS_MAX, Class, Step, cause_of, judge, without_variables
+from redrive.deadletters.causes import MESSAGE_CHARS_MAX, Class, Remedy, cause_of, judge, without_variables
 from redrive.deadletters.letter import Failure, Form, Letter, Origin, Work
 
 LETTER = Letter("m", Origin.FUNCTION, "arn:aws:lambda:us-east-1:1:function:f", Failure(), Work("", Form.TEXT))
@@ -95,7 +95,7 @@ def test_error_of_aws_inside_a_message_decides_before_the_exception_that_carries
 def test_message_of_a_queue_holds_no_error_and_its_consumer_is_named() -> None:
     judged = judge(Failure(condition="maxReceiveCount", attempts=3), Origin.QUEUE)
 
-    assert (judged.kind, judged.step) == (Class.UNKNOWN, Step.EXAMINE)
+    assert (judged.kind, judged.remedy) == (Class.UNKNOWN, Remedy.EXAMINE)
     assert "logs" in judged.advice
 
 
