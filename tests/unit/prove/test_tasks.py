@@ -331,9 +331,7 @@ def test_alias_of_a_function_is_the_function_and_an_express_workflow_may_run_twi
     assert found.awaiting.is_repeated
 
 
-@pytest.mark.parametrize(
-    "name", ["charge", "arn:aws:lambda:x:1:function:charge", "arn:x:1:function:charge:live"]
-)
+@pytest.mark.parametrize("name", ["charge", "arn:aws:lambda:x:1:function:charge", "arn:x:1:function:charge:live"])
 def test_function_may_be_named_by_its_own_name(name: str) -> None:
     state = {"Type": "Task", "Resource": "arn:aws:states:::lambda:invoke", "Parameters": {"FunctionName": name}}
     template = machine(Definition={"StartAt": "A", "States": {"A": state}})
