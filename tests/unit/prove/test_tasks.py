@@ -10,14 +10,16 @@ import boto3
 import pytest
 
 from redrive.core.clock import HOUR_MS
+from redrive.prove.judge.judge import Rule
 from redrive.prove.play.faults import parse_history
+from redrive.prove.play.performance import Performance
 from redrive.prove.process.subject import GivenSubject, NamedSubject
 from redrive.prove.proving import prove, replay
 from redrive.prove.search.options import Options
 from redrive.prove.stage.inputs import called_trigger, usual_call
 from redrive.prove.stage.retriers import DEATHS, LOST, USUAL_RETRY, Awaiting, Retrier, task
 from redrive.prove.stage.sources import messages_of
-from redrive.prove.stage.stage import START
+from redrive.prove.stage.stage import START, Stage
 from redrive.prove.stage.state_machines import tasks_of
 from redrive.prove.stage.trigger import Kind, Trigger
 from tests.unit.prove.conftest import Prover
@@ -419,3 +421,41 @@ def test_function_that_no_state_machine_calls_is_a_task_with_the_retry_of_the_co
 
     assert verdict.counterexample is None
     assert "task" not in verdict.assumptions
+
+
+def gives_up_at_the_third_attempt(event: Any, context: Any) -> Any:
+    """Two attempts that died are one too many: the third answers that all is well."""
+    client = boto3.client("dynamodb")
+    counted = client.update_item(
+        TableName="attempts", Key={"id": {"S": "1"}}, UpdateExpression="ADD attempts :by",
+        ExpressionAttributeValues={":by": {"N": "1"}}, ReturnValues="UPDATED_NEW",
+    )  # fmt: skip
+    if int(counted["Attributes"]["attempts"]["N"]) <= 2:
+        client.put_item(TableName="orders", Item={"id": {"S": "1"}})
+        client.put_item(TableName="mails", Item={"id": {"S": "1"}})
+    return {"statusCode": 200}
+
+
+@pytest.mark.parametrize("kind", [Kind.TASK, Kind.API])
+def test_pruned_search_and_thorough_search_of_awaited_calls_come_to_the_same(
+    kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thorough one asks the engine anew on each leg, and takes two moments for the same if all of them is."""
+
+    def everything(performance: Performance) -> object:
+        left = performance.save().messages[3]
+        return object() if performance.running else (performance.stage.digest(), performance.journal.traces, repr(left))
+
+    options = Options(faults=2, trigger=kind, ignored=("dynamodb:*:attempts",))
+    subject = GivenSubject(gives_up_at_the_third_attempt)
+    pruned = prove(subject, options)
+    monkeypatch.setattr(Performance, "likeness", everything)
+    monkeypatch.setattr(Stage, "mark", lambda *_, **__: None)
+
+    thorough = prove(subject, options)
+
+    assert pruned.counterexample is not None
+    assert thorough.counterexample is not None
+    assert pruned.counterexample.violation.rule is Rule.ALL
+    assert pruned.counterexample.history == thorough.counterexample.history
+    assert pruned.bounds.histories <= thorough.bounds.histories
