@@ -71,8 +71,8 @@ def command(
     The handler runs in this process; its boto3 calls and its requests over HTTP are answered here, and nothing leaves
     it. In a history, runs
     crash, calls fail or lose their answers, messages come twice, at once or days later, and dead letters are redriven.
-    A queue feeds the handler; with --trigger eventbridge, or where the template has a rule for it, events invoke it;
-    with --trigger s3, notifications of S3 do.
+    A queue feeds the handler, or whatever the template or --trigger says: events, a stream, a task of Step Functions,
+    an API.
     Without MODULE:HANDLER the code in the template is proved. Exit code 1 if there is such a history; 3 if the search
     was stopped by --seconds before it had played all of them.
 
