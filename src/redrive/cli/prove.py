@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from redrive.cli.paragraphs import print_paragraph
-from redrive.cli.verdicts import print_steps
+from redrive.cli.verdicts import print_change, print_steps
 from redrive.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -226,11 +226,11 @@ def _print(verdict: Verdict) -> None:
     console = Console(highlight=False, soft_wrap=True)
     found = verdict.counterexample
     is_finished = verdict.bounds.is_finished
-    mark = "[red]✗[/red]" if found is not None else "[green]✓[/green]" if is_finished else "[yellow]…[/yellow]"
-    console.print(f"{mark} {escape(verdict.handler)}: {escape(verdict.sentence)}")
+    first, mark = ("✗ ", "red") if found is not None else ("✓ ", "green") if is_finished else ("… ", "yellow")
+    print_paragraph(console, f"{verdict.handler}: {verdict.sentence}", first=first, mark=mark)
     effects = ", ".join(f"{count} × {kind}" for kind, count in verdict.effects.items())
-    console.print(f"  effects of a clean run: {escape(effects)}")
-    console.print(f"  ledger: {escape(verdict.ledger or 'none was recognised')}")
+    print_paragraph(console, effects, first="  effects of a clean run: ")
+    print_paragraph(console, verdict.ledger or "none was recognised", first="  ledger: ")
     if verdict.randomness:
         print_paragraph(console, verdict.randomness, first="  randomness: ")
     for name, guess in verdict.assumptions.items():
@@ -251,10 +251,16 @@ def _cut(text: str) -> str:
 
 
 def _print_story(console: Console, found: Counterexample) -> None:
-    console.print(f"\n[bold]{escape(found.violation.sentence)}[/bold]\n")
+    console.print()
+    print_paragraph(console, found.violation.sentence, style="bold")
+    console.print()
     print_steps(console, found)
     console.print()
     print_paragraph(console, found.advice)
+    if found.change is not None:
+        print_change(console, found.change)
+        print_paragraph(console, f"{found.tried} {found.change.note}".strip())
+    console.print()
     print_paragraph(
         console, "This history was played again through the whole wire: signed requests, HTTP bytes, boto3's retries."
     )

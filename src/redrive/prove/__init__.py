@@ -5,13 +5,16 @@ The rooms, top to bottom; a room imports only rooms below it:
     proving    a proof from beginning to end
     tell       verdict.py    the result of a search
                story.py      a history told in numbered steps
-               advice/       what to do about it: causes.py recognises why, words.py says so
+               advice/       what to do about it: causes.py recognises why by the history's structure, words.py says
+                             so, changes/ derives a change of the source
                words.py      the words about FIFO queues, topics, schedules, tasks and APIs
                export.py     a counterexample as a test
     search     options.py    the options of a proof
                clean.py      what runs without faults leave behind
                fitting.py    the first run, and what has to fit its answers
+               draws.py      what differs with what a handler draws, and on which draws it is judged
                reasons.py    why a handler cannot be proved
+               unseen.py     what is said of a handler that changes nothing
                search.py     all histories up to so many faults, fewest first
     judge      ledger.py     which table is the handler's memory, and which of its records say that a run is under way
                judge.py      the rules, and which one a history has broken
@@ -64,6 +67,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                exchange.py   a request over HTTP and its answer, as values
                http.py       requests of http.client and what stands on it: urllib, urllib3, requests
                http_async.py requests of httpcore (httpx) and aiohttp
+               caught.py     exceptions that the user's code catches itself
                threads.py    the threads and coroutines of a run, one after another
     guess      reading.py    what the source of a handler reads of its event, and of its environment
                samples.py    one event of each kind that AWS's services publish (events.json), and which kind is meant

@@ -54,7 +54,10 @@ from redrive.prove.stage.trigger import Kind, Trigger, usual_trigger
 from redrive.prove.tell.advice.advice import advice_for
 from redrive.prove.tell.advice.case import Case
 from redrive.prove.tell.story import tell
-from redrive.prove.tell.verdict import Bounds, Counterexample, Verdict
+from redrive.prove.tell.verdict import Bounds, Counterexample, Verdict, tried_told
+
+TRIED_MAX = 300
+"""How many histories are played at most to try a change of the source."""
 
 
 class EndedWorld:
@@ -88,6 +91,8 @@ def prove(
     with _prepared(subject, options) as prepared:
         world, clean, searched = _searched(prepared, options, progress, may_go_on)
         example = None if searched.found is None else _confirmed(world, options, searched.found)
+        if example is not None:
+            example = _tried(world, options, example, clean.effects)
     return _verdict(world, options, clean, searched, example)
 
 
@@ -349,9 +354,32 @@ def _confirmed(world: _World, options: Options, found: Found) -> Counterexample:
     return example
 
 
-def _played(world: _World, options: Options, history: History) -> tuple[Counterexample | None, Sequence[Strike]]:
+def _tried(world: _World, options: Options, example: Counterexample, effects: Mapping[str, int]) -> Counterexample:
+    """The counterexample with its change, if the history breaks no rule with it and a clean run leaves the same."""
+    change, subject = example.change, world.subject
+    if change is None or not isinstance(subject, NamedSubject):
+        return replace(example, change=None)
+    changed = replace(world, subject=subject.changed(change.file, change.after))
+    faults = max(1, sum(leg.faults for leg in example.history))
+    left = iter(range(TRIED_MAX))
+    try:
+        again, _ = _played(changed, options, example.history, Short)
+        with _opened(changed, options, Short) as performance:
+            clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
+            search = Search(performance, clean.judge, faults_max=faults)
+            searched = search.run(lambda *_: None, lambda: next(left, None) is not None)
+    except UserError:
+        return replace(example, change=None)
+    if again is not None or clean.effects != effects:
+        return replace(example, change=None)
+    return replace(example, tried=tried_told(searched, faults))
+
+
+def _played(
+    world: _World, options: Options, history: History, transport: Callable[[Stage], Transport] = Wire
+) -> tuple[Counterexample | None, Sequence[Strike]]:
     """The violation in a history, and the strikes whose calls it does not reach."""
-    with _opened(world, options, Wire) as performance:
+    with _opened(world, options, transport) as performance:
         clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
         events: list[Event] = []
         named: list[Leg] = []
@@ -371,9 +399,9 @@ def _played(world: _World, options: Options, history: History) -> tuple[Countere
         case = Case(
             violation, tuple(events), clean.judge.ledger, journal.key_names, journal.stable, source_of(world.subject)
         )  # fmt: skip
-        advice = advice_for(case)
+        advice = advice_for(case, world.trigger.bodies[0])
         whole = (*named, *history[len(named) :])
-        return Counterexample(whole, violation, tell(events), advice.text, advice.cause), unmet
+        return Counterexample(whole, violation, tell(events), advice.text, advice.cause, advice.change), unmet
 
 
 def source_of(subject: Subject) -> Callable[[str], str]:

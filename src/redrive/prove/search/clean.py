@@ -26,6 +26,7 @@ from redrive.prove.play.performance import Moment, Performance
 from redrive.prove.search.draws import NO_DRAWS, Draws
 from redrive.prove.search.options import Options
 from redrive.prove.search.reasons import failed, left, require_same_order
+from redrive.prove.search.unseen import changes_nothing
 
 CLEAN_RUNS_MAX = 20
 """More runs than this without faults and without an empty queue: the handler never finishes the message."""
@@ -106,11 +107,7 @@ def learn(
     if not clean.effects and ledger.tables and not options.ledgers:
         clean = lesson.learn(LedgerRows())  # The supposed ledger is the work itself.
     if not clean.effects:
-        raise UserError(
-            "The handler changes nothing that can be seen, so nothing can be lost or repeated.",
-            next_step="Only boto3 calls, requests over HTTP and effects declared with redrive.handler are seen.",
-            exit_code=2,
-        )  # fmt: skip
+        raise changes_nothing(performance, play_clean)
     return clean
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import assert_never
 
 from redrive.core.clock import SECOND_MS, Instant
@@ -20,6 +21,8 @@ _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 STEPS_MAX = 40
 """A story with more steps than this is shortened."""
 _ANSWER_CHARS_MAX = 100
+_GIVEN_TOLD_MAX = 3
+"""Of more messages that a run is given at once, not each one is named."""
 _RECORD = "record"
 _GIVEN = {
     Kind.SQS: "message", Kind.EVENTBRIDGE: "event, as the request", Kind.LAMBDA: "event, as the request",
@@ -64,6 +67,8 @@ _COMES = {
     (Act.REREAD, Kind.DYNAMODB): _REREAD,
     **words.COMES,
 }
+_LASTING = frozenset({Fault.THROTTLED, Fault.OUTAGE, Fault.UNREACHED})
+"""Faults that all later calls of their kind meet as well."""
 _DEATHS = "a crash, a kill or its timeout"
 
 
@@ -79,11 +84,61 @@ class Step:
 
 def tell(events: Sequence[Event]) -> list[Step]:
     """The steps of a history; of a very long history, its beginning and its end."""
-    steps = [step for event in _counted(events) for step in _steps_of(event)]
+    changing = {event.run for event in events if isinstance(event, Called) and event.times and event.call.changes}
+    steps = _without_equal_runs(_together(list(_counted(events))), changing)
     if len(steps) <= STEPS_MAX:
         return steps
     begin, end = steps[: STEPS_MAX // 2], steps[-STEPS_MAX // 4 :]
     return [*begin, Step(end[0].at, f"… and so on: {len(steps) - len(begin) - len(end)} steps are left out"), *end]
+
+
+def _together(events: Sequence[Event]) -> list[tuple[int, Step]]:
+    """The steps of events, each with its run; calls of a run that are told the same one after another are one step."""
+    steps: list[tuple[int, Step]] = []
+    for _, group in groupby(enumerate(events), lambda pair: _alike(*pair)):
+        same = [event for _, event in group]
+        for step in _steps_of(same[0]):
+            times = f", {len(same)} times" if len(same) > 1 else ""
+            steps.append((_run_of(same[0]), replace(step, text=f"{step.text}{times}")))
+    return steps
+
+
+def _alike(number: int, event: Event) -> tuple[object, ...]:
+    """What is equal for calls that are told as one: the fault of a call that is throttled holds for those after it."""
+    if not isinstance(event, Called) or not event.outcome or set(event.faults) - _LASTING:
+        return ("alone", number)
+    return ("called", event.run, str(event.call), event.outcome, event.place)
+
+
+def _run_of(event: Event) -> int:
+    return event.run if isinstance(event, Delivered | Called | Ended) else 0
+
+
+def _without_equal_runs(steps: Sequence[tuple[int, Step]], changing: Collection[int]) -> list[Step]:
+    """The steps, with one in the place of a run that goes exactly as an earlier one, but for its number and time.
+
+    Runs that have changed something (`changing`) are told: it may be their change that there is too much of.
+    """
+    told: list[Step] = []
+    known: dict[tuple[object, ...], int] = {}
+    for run, group in groupby(steps, lambda pair: pair[0]):
+        own = [step for _, step in group]
+        key = tuple((step.text.replace(f"run {run}", "run"), step.place) for step in own[1:])
+        is_ended = own[-1].text.startswith((f"run {run} returns", f"run {run} fails"))
+        is_whole = (
+            run > 0
+            and run not in changing
+            and " begins: " in own[0].text
+            and is_ended
+            and not any(step.is_fault for step in own)
+        )
+        if is_whole and key in known:
+            told.append(Step(own[0].at, f"{own[0].text}, and goes on as run {known[key]}"))
+            continue
+        if is_whole:
+            known[key] = run
+        told += own
+    return told
 
 
 def _counted(events: Sequence[Event]) -> Iterator[Event]:
@@ -109,11 +164,7 @@ def _steps_of(event: Event) -> Iterator[Step]:
     at = elapsed(event.at)
     match event:
         case Delivered(run=run, message_ids=ids, receives=receives, kind=kind):
-            texts = [
-                f"{_short(one, kind)} for the {_ordinal(count)} time" for one, count in zip(ids, receives, strict=True)
-            ]
-            told = ids[0][:8] + "…" if kind.is_awaited else ", ".join(texts)
-            yield Step(at, f"run {run} begins: it is given the {_GIVEN[kind]} {told}")
+            yield Step(at, f"run {run} begins: it is given the {_given_told(ids, receives, kind)}")
         case Called():
             yield _call_step(at, event)
             if Fault.CRASH_AFTER in event.faults:
@@ -128,6 +179,17 @@ def _steps_of(event: Event) -> Iterator[Step]:
             yield Step(at, _dead_lettered(count, kind))
         case _:
             assert_never(event)
+
+
+def _given_told(ids: Sequence[str], receives: Sequence[int], kind: Kind) -> str:
+    """What a run is given, and for the how manieth time; of many that come as often, how many there are."""
+    if len(ids) > _GIVEN_TOLD_MAX and len(set(receives)) == 1 and not kind.is_direct:
+        named = ", ".join(_short(one, kind) for one in ids[:_GIVEN_TOLD_MAX])
+        return f"{len(ids)} {_GIVEN[kind]}s {named} and so on, each for the {_ordinal(receives[0])} time"
+    if kind.is_awaited:
+        return f"{_GIVEN[kind]} {_short(ids[0], kind)}"
+    told = [f"{_short(one, kind)} for the {_ordinal(count)} time" for one, count in zip(ids, receives, strict=True)]
+    return f"{_GIVEN[kind]} {', '.join(told)}"
 
 
 def _short(one: str, kind: Kind) -> str:

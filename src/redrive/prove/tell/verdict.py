@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 
 from redrive.prove.judge.judge import Violation
 from redrive.prove.play.faults import History
+from redrive.prove.search.search import Searched
 from redrive.prove.stage.trigger import Kind
+from redrive.prove.tell.advice.changes.changes import Change
 from redrive.prove.tell.story import Step
 
 
@@ -38,6 +40,10 @@ class Counterexample:
     advice: str
     cause: str = ""
     """The name of the cause that the advice is about; empty if the history does not show one."""
+    change: Change | None = None
+    """A change of the handler's source after which this history breaks no rule any more."""
+    tried: str = ""
+    """What was seen when the change was tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +111,27 @@ class Verdict:
         return json.dumps(document, indent=2, ensure_ascii=False)
 
 
+def tried_told(searched: Searched, faults: int) -> str:
+    """What was seen when a change of the source was tried."""
+    this = "With this change that history breaks no rule"
+    if searched.found is not None:
+        rule = searched.found.violation.rule.value
+        more = _faults(sum(leg.faults for leg in searched.found.history))
+        return f"{this}; another one with {more} still does ({rule}): prove it again."
+    if not searched.is_finished:
+        return f"{this}, and none of the first {searched.histories} that were tried does."
+    return f"{this}, and none with up to {_faults(faults)} does ({_histories(searched.histories)})."
+
+
 def _document(found: Counterexample) -> dict[str, object]:
     return {
         "rule": found.violation.rule.value,
         "summary": found.violation.sentence,
         "cause": found.cause,
         "advice": found.advice,
+        "change": None
+        if found.change is None
+        else {"file": found.change.file, "diff": found.change.diff, "note": found.change.note, "tried": found.tried},
         "history": [str(leg) for leg in found.history],
         "through_the_wire": True,
         "steps": [

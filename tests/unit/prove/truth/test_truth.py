@@ -17,6 +17,7 @@ def test_handler_of_known_truth_gets_its_verdict_and_its_advice(known: Known) ->
     found = verdict.counterexample
     assert (SAFE if found is None else found.violation.rule.value) == known.rule
     assert ("" if found is None else found.cause) == known.cause
+    assert (found is not None and found.change is not None) == ("change" in known.facts)
     assert list(verdict.drawn) == known.drawn
 
 

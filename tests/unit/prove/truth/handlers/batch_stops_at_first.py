@@ -4,6 +4,7 @@ trigger: sqs
 messages: [{"id": "order-1"}, {"id": "order-2"}]
 rule: lost
 cause: dropped on an error path
+change: safe
 """
 
 import json

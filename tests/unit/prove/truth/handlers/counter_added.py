@@ -3,6 +3,7 @@
 trigger: sqs
 rule: repeated
 cause: unrecorded
+change: safe
 """
 
 import json

@@ -3,6 +3,7 @@
 trigger: sqs
 rule: lost
 cause: message deleted first
+change: safe
 """
 
 import json

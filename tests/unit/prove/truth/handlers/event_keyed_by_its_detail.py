@@ -1,7 +1,7 @@
 """The invoice stands under the order that the event's detail names.
 
 trigger: eventbridge
-event: {"source": "shop", "detail-type": "placed", "detail": {"order": "order-1"}}
+event: {"source": "shop", "detail-type": "placed", "detail": {"order_id": "order-1"}}
 rule: safe
 """
 
@@ -11,5 +11,5 @@ invoices = boto3.resource("dynamodb").Table("invoices")
 
 
 def handler(event, context):
-    order = event["detail"]["order"]
+    order = event["detail"]["order_id"]
     invoices.put_item(Item={"id": order, "event": event["detail-type"]})

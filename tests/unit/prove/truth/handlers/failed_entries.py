@@ -3,6 +3,7 @@
 trigger: sqs
 rule: lost
 cause: unprocessed entries
+change: better
 """
 
 import json

@@ -3,6 +3,7 @@
 trigger: sqs
 rule: repeated
 cause: key of the delivery
+change: safe
 """
 
 import json

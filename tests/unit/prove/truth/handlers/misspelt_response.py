@@ -3,6 +3,7 @@
 trigger: sqs
 rule: lost
 cause: misspelt response
+change: safe
 """
 
 import json

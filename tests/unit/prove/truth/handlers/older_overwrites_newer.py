@@ -4,6 +4,7 @@ trigger: kinesis
 event: [{"name": "lamp", "version": 1, "state": "on"}, {"name": "lamp", "version": 2, "state": "off"}]
 rule: changed
 cause: older over newer
+change: safe
 """
 
 import base64

@@ -3,6 +3,7 @@
 trigger: sqs
 rule: repeated
 cause: read, modify, write
+change: safe
 """
 
 import json

@@ -3,6 +3,7 @@
 trigger: sqs
 rule: repeated
 cause: random key
+change: better
 """
 
 import json

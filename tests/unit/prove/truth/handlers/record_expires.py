@@ -3,6 +3,7 @@
 trigger: sqs
 rule: repeated
 cause: record expires too early
+change: safe
 """
 
 import json

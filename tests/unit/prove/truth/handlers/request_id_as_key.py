@@ -4,6 +4,7 @@ trigger: lambda
 event: {"id": "order-1", "amount": 5}
 rule: repeated
 cause: key of the delivery
+change: safe
 """
 
 import boto3

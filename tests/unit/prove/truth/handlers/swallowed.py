@@ -3,6 +3,7 @@
 trigger: sqs
 rule: lost
 cause: dropped on an error path
+change: safe
 """
 
 import json

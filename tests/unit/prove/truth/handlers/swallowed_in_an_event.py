@@ -4,6 +4,7 @@ trigger: lambda
 event: {"id": "order-1"}
 rule: lost
 cause: dropped on an error path
+change: safe
 """
 
 import boto3
