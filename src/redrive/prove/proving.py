@@ -336,7 +336,7 @@ def _verdict(
             searched.merged,
             searched.runs,
             options.seed,
-            searched.faults,
+            searched.complete_faults,
             searched.is_finished or searched.found is not None,
         ),
         effects=clean.effects,
