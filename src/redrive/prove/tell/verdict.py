@@ -16,7 +16,7 @@ from redrive.prove.tell.story import Step
 class Bounds:
     """The bounds of the search. `runs` counts runs of the handler; `merged` counts histories that met a known moment.
 
-    If not `is_finished`, the search was stopped. It has played all histories with up to `complete_faults` faults, -1 for
+    If not `is_finished`, the search was stopped. It has played all histories with up to `complete_faults` faults; -1 is
     none.
     """
 
