@@ -31,6 +31,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                performance.py  one leg of a history
     stage      stage.py      an engine in memory and virtual time whose state can be saved and restored
                ids.py        the ids of a history, and which of them do not matter any more
+               contents.py   the contents of the engine's tables, and what was answered where they were the same
                tape.py       the engine's answers on a leg, for legs with the same beginning
                trigger.py    the queue, dead-letter queue, mapping and function in front of the handler, and its event
                rules.py      the same for events that invoke the function: given, or a sample that a rule matches
@@ -64,6 +65,7 @@ The rooms, top to bottom; a room imports only rooms below it:
     process    subject.py    the user's code: imported anew for each run, as in a new execution environment
                surroundings.py  the process as a run sees it: virtual time, seeded randomness, no network
                clients.py    the handler's boto3 clients, made once
+               sessions.py   its boto3 sessions, made quickly
                exchange.py   a request over HTTP and its answer, as values
                http.py       requests of http.client and what stands on it: urllib, urllib3, requests
                http_async.py requests of httpcore (httpx) and aiohttp

@@ -426,7 +426,7 @@ def _verdict(
             searched.merged,
             searched.runs,
             world.seed,
-            searched.faults,
+            searched.complete_faults,
             searched.is_finished or searched.found is not None,
         ),
         draws=len(world.draws.seeds),
