@@ -21,6 +21,9 @@ The rooms, top to bottom; a room imports only rooms below it:
                strikes.py    the calls of a leg in order, and the faults that strike at them
                web.py        answers to requests over HTTP, and their faults
                running.py    one run under way: what it has observed, how it dies
+               state.py      what the legs, the runs and the calls of a performance share
+               runs.py       runs the handlers of functions
+               boundary.py   the calls of the runs: answers them, and lets faults strike at them
                performance.py  one leg of a history
     stage      stage.py      an engine in memory and virtual time whose state can be saved and restored
                ids.py        the ids of a history, and which of them do not matter any more
