@@ -15,7 +15,8 @@ from benchmarks.handlers.checkout import NoRepository, checked_out, tidied
 from benchmarks.handlers.judged import Judgement, Proof, counted
 from benchmarks.handlers.listed import Listed, defects, read_list
 from benchmarks.handlers.page import page
-from benchmarks.handlers.running import Newcomer, without_network
+from benchmarks.handlers.running import Newcomer, Outcome, without_network
+from redrive.core.documents import Document
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "proofs.md"
@@ -29,6 +30,7 @@ def main() -> int:
     if wrong := list(defects(handlers)):
         print(*wrong, sep="\n", file=sys.stderr)
         return 2
+    earlier = _earlier(handlers, arguments.json)
     chosen = [handler for handler in handlers if arguments.only in f"{handler.repository}/{handler.path}"]
     python = Path(sys.executable) if arguments.python is None else arguments.python.absolute()
     if arguments.install is not None:
@@ -37,7 +39,9 @@ def main() -> int:
         print("This machine cannot take the network away from a process; redrive lets nothing out, either.")
     newcomer = Newcomer(python, arguments.seconds, arguments.faults)
     mirrors = None if arguments.fetch else arguments.repositories
-    proofs = _proved(chosen, newcomer, mirrors, arguments.jobs)
+    new = {_id_of(proof.handler): proof for proof in _proved(chosen, newcomer, mirrors, arguments.jobs)}
+    known = earlier | new
+    proofs = [known[_id_of(handler)] for handler in handlers if _id_of(handler) in known]
     _written(proofs, arguments.json)
     if len(proofs) == len(handlers):
         PAGE.write_text(page(proofs, seconds=arguments.seconds, faults=arguments.faults), "utf-8")
@@ -46,14 +50,13 @@ def main() -> int:
 
 
 def _proved(handlers: Sequence[Listed], newcomer: Newcomer, mirrors: Path | None, jobs: int) -> list[Proof]:
-    """The proofs in the order of the list. A repository is checked out once."""
+    """The proofs, repository by repository: each is checked out once."""
     by_commit: defaultdict[tuple[str, str], list[Listed]] = defaultdict(list)
     for handler in handlers:
         by_commit[handler.repository, handler.commit].append(handler)
     with ThreadPoolExecutor(jobs) as threads:
         groups = threads.map(lambda group: list(_of_one_repository(group, newcomer, mirrors)), by_commit.values())
-        proofs = {proof.handler.path + proof.handler.repository: proof for group in groups for proof in group}
-    return [proof for handler in handlers if (proof := proofs.get(handler.path + handler.repository))]
+        return [proof for group in groups for proof in group]
 
 
 def _of_one_repository(handlers: Sequence[Listed], newcomer: Newcomer, mirrors: Path | None) -> Iterator[Proof]:
@@ -91,12 +94,29 @@ def _installed(folder: Path, handlers: Sequence[Listed]) -> Path:
     return python
 
 
+def _earlier(handlers: Sequence[Listed], file: Path | None) -> dict[str, Proof]:
+    """The results of earlier runs that stand in the file: a run of a few handlers leaves the others as they are."""
+    if file is None or not file.exists():
+        return {}
+    results: dict[str, Document] = {result["handler"]: result for result in json.loads(file.read_text("utf-8"))}
+    proofs = {}
+    for handler in handlers:
+        if (result := results.get(_id_of(handler))) is not None:
+            second = None if result["second"] is None else Outcome(**result["second"])
+            proofs[_id_of(handler)] = Proof(handler, Outcome(**result["first"]), second)
+    return proofs
+
+
+def _id_of(handler: Listed) -> str:
+    return f"{handler.repository}/{handler.path}:{handler.function}"
+
+
 def _written(proofs: Sequence[Proof], file: Path | None) -> None:
     if file is None:
         return
     results = [
         {
-            "handler": f"{proof.handler.repository}/{proof.handler.path}:{proof.handler.function}",
+            "handler": _id_of(proof.handler),
             "truth": list(proof.handler.truth),
             "judgement": proof.judgement.value,
             "last_judgement": proof.last_judgement.value,
@@ -127,7 +147,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--faults", type=int, default=1, help="Up to how many faults.")
     parser.add_argument("--python", type=Path, help="The interpreter that has redrive and the packages.")
     parser.add_argument("--install", type=Path, metavar="DIR", help="Make such an environment there, and use it.")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="Write all output here.")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="Where results are kept: those of earlier runs stay.")
     arguments = parser.parse_args()
     if arguments.repositories is None and not arguments.fetch:
         parser.error("name a folder with --repositories, or say --fetch")
