@@ -33,7 +33,7 @@ BROAD_EXCEPTS: dict[str, tuple[int, str]] = {
     "invoke/runtime/python_runtime.py": (2, "it runs the user's module and function"),
     "invoke/runtime/handlers.py": (1, "it runs the user's function"),
     "invoke/inline.py": (1, "it runs the user's module"),
-    "prove/play/performance.py": (1, "it runs the user's module"),
+    "prove/play/runs.py": (1, "it runs the user's module"),
     "prove/process/threads.py": (3, "it runs the user's threads, and raises their errors where they belong"),
     "services/lambda_/workers/mappings.py": (1, "a defect in settling one batch is told, and the others go on"),
     "services/lambda_/workers/streams.py": (1, "as above"),
@@ -45,7 +45,7 @@ BROAD_EXCEPTS: dict[str, tuple[int, str]] = {
 
 # Errors that are no Exception, as `path:class`: control flow that passes by whoever catches Exception.
 FLOW: dict[str, str] = {
-    "prove/play/performance.py:Endless": "the user's handler must not go on",
+    "prove/play/state.py:Endless": "the user's handler must not go on",
     "prove/play/running.py:Died": "the process of the user's handler ends",
     "prove/process/threads.py:Unordered": "the user's handler must not go on",
     "prove/stage/tape.py:Known": "the user's handler need not go on",

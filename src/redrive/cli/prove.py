@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from redrive.prove.stage.trigger import Kind
     from redrive.prove.tell.verdict import Counterexample, Verdict
 
-PROGRESS_EVERY = 25
-"""How many histories pass between two updates of the progress, on a terminal."""
+LIVE_EVERY_MS = 100
+"""The time between two updates of the progress, on a terminal."""
 PROGRESS_EVERY_MS = 10_000
 """The time between two lines of progress, if there is no terminal."""
 EXIT_UNFINISHED = 3
-TRIGGERS = ("sqs", "eventbridge", "lambda", "kinesis", "dynamodb", "s3")
+TRIGGERS = (
+    "sqs", "fifo", "eventbridge", "schedule", "lambda", "s3", "sns", "kinesis", "dynamodb", "task", "api",
+)  # fmt: skip
 """The values of `redrive.prove.stage.trigger.Kind`, which is imported when a proof begins."""
 RECORDS_TOLD_MAX = 5
 """Of how many records the report shows what they say."""
@@ -69,8 +71,8 @@ def command(
     The handler runs in this process; its boto3 calls and its requests over HTTP are answered here, and nothing leaves
     it. In a history, runs
     crash, calls fail or lose their answers, messages come twice, at once or days later, and dead letters are redriven.
-    A queue feeds the handler; with --trigger eventbridge, or where the template has a rule for it, events invoke it;
-    with --trigger s3, notifications of S3 do.
+    A queue feeds the handler, or whatever the template or --trigger says: events, a stream, a task of Step Functions,
+    an API.
     Without MODULE:HANDLER the code in the template is proved. Exit code 1 if there is such a history; 3 if the search
     was stopped by --seconds before it had played all of them.
 
@@ -78,11 +80,15 @@ def command(
     'http:POST:api.example.com/charges*'. What is not to be looked at can
     also be an attribute of an item or a parameter of a call: --ignore 'dynamodb:UpdateItem:reports#attempts'.
     """
-    from redrive.prove.calls.given import NOTHING_GIVEN, read_given
-    from redrive.prove.proving import prove
-    from redrive.prove.search.options import Options
-    from redrive.prove.stage.trigger import read_event
-    from redrive.prove.tell.export import as_test
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        click.echo(f"proving {handler or template}", err=True)
+    with console.status("loading the engine"):  # It has all services, and loading them takes a second.
+        from redrive.prove.calls.given import NOTHING_GIVEN, read_given
+        from redrive.prove.proving import prove
+        from redrive.prove.search.options import Options
+        from redrive.prove.stage.trigger import read_event
+        from redrive.prove.tell.export import as_test
 
     if handler is None and template is None:
         raise UserError("There is nothing to prove.", next_step="Name a handler as module:function.", exit_code=2)
@@ -99,9 +105,9 @@ def command(
         given=NOTHING_GIVEN if given is None else read_given(given),
     )  # fmt: skip
     subject = _subject(handler)
-    console = Console(stderr=True)
     with console.status("the first run, in which nothing goes wrong") as status:
-        progress = _progress(status.update) if console.is_terminal else _progress_lines()
+        is_live = console.is_terminal
+        progress = _progress(status.update, LIVE_EVERY_MS) if is_live else _progress(_print_line, PROGRESS_EVERY_MS)
         verdict = prove(subject, options, progress=progress, may_go_on=_until(seconds))
     if output == "json":
         click.echo(verdict.as_json())
@@ -182,31 +188,32 @@ def _pairs(given: tuple[str, ...]) -> dict[str, str]:
     return pairs
 
 
-def _progress(say: Callable[[str], None]) -> Progress:
-    def passed(faults: int, histories: int, waiting: int) -> None:
-        if histories % PROGRESS_EVERY == 0:
-            say(_progress_told(faults, histories, waiting))
-
-    return passed
-
-
-def _progress_lines() -> Progress:
-    """Print a line of progress on stderr from time to time, for logs."""
+def _progress(say: Callable[[str], None], every_ms: int) -> Progress:
+    """Tell the progress from time to time: on a terminal in a live line, for logs in a line of its own."""
     from redrive.core.clock import monotonic_ms
 
+    began_at: float | None = None
     told_at = monotonic_ms()
 
-    def passed(faults: int, histories: int, waiting: int) -> None:
-        nonlocal told_at
-        if monotonic_ms() - told_at >= PROGRESS_EVERY_MS:
-            told_at = monotonic_ms()
-            click.echo(_progress_told(faults, histories, waiting), err=True)
+    def passed(faults: int, histories: int, _: int, trying: str) -> None:
+        nonlocal began_at, told_at
+        now = monotonic_ms()
+        began_at = now if began_at is None else began_at
+        if now - told_at >= every_ms:
+            told_at = now
+            say(_progress_told(faults, histories, now - began_at, trying))
 
     return passed
 
 
-def _progress_told(faults: int, histories: int, waiting: int) -> str:
-    return f"{histories:,} histories, now with {faults} faults; {waiting:,} wait"
+def _print_line(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _progress_told(faults: int, histories: int, elapsed_ms: float, trying: str) -> str:
+    """`2 faults · 1,240 histories · 3,900/s · crash-after dynamodb:PutItem reports …`."""
+    named = "1 fault" if faults == 1 else f"{faults} faults"
+    return f"{named} · {histories:,} histories · {histories / max(elapsed_ms, 1) * 1_000:,.0f}/s · {trying} …"
 
 
 def _until(seconds: float | None) -> Callable[[], bool]:
@@ -232,9 +239,10 @@ def _print(verdict: Verdict) -> None:
     if verdict.randomness:
         print_paragraph(console, verdict.randomness, first="  randomness: ")
     for name, guess in verdict.assumptions.items():
+        is_note = name.startswith(("misspelt ", "FunctionResponseTypes"))
         way = " (declare it with --template)" if name.startswith(("table ", "queue ", "mapping")) else ""
-        print_paragraph(console, f"{name}: {guess}{way}", first="  assumed: ")
-    if verdict.trigger.is_direct:
+        print_paragraph(console, f"{name}: {guess}{way}", first=f"  {'note' if is_note else 'assumed'}: ")
+    if verdict.trigger.is_direct or verdict.trigger.is_awaited:
         console.print(f"  event: {escape(_cut(verdict.bodies[0]))}")
     if verdict.trigger.is_stream:
         for number, body in enumerate(verdict.bodies[:RECORDS_TOLD_MAX], 1):

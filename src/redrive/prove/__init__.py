@@ -7,9 +7,11 @@ The rooms, top to bottom; a room imports only rooms below it:
                story.py      a history told in numbered steps
                advice/       what to do about it: causes.py recognises why by the history's structure, words.py says
                              so, changes/ derives a change of the source
+               words.py      the words about FIFO queues, topics, schedules, tasks and APIs
                export.py     a counterexample as a test
     search     options.py    the options of a proof
                clean.py      what runs without faults leave behind
+               fitting.py    the first run, and what has to fit its answers
                draws.py      what differs with what a handler draws, and on which draws it is judged
                reasons.py    why a handler cannot be proved
                unseen.py     what is said of a handler that changes nothing
@@ -23,9 +25,13 @@ The rooms, top to bottom; a room imports only rooms below it:
                strikes.py    the calls of a leg in order, and the faults that strike at them
                web.py        answers to requests over HTTP, and their faults
                running.py    one run under way: what it has observed, how it dies
+               state.py      what the legs, the runs and the calls of a performance share
+               runs.py       runs the handlers of functions
+               boundary.py   the calls of the runs: answers them, and lets faults strike at them
                performance.py  one leg of a history
     stage      stage.py      an engine in memory and virtual time whose state can be saved and restored
                ids.py        the ids of a history, and which of them do not matter any more
+               contents.py   the contents of the engine's tables, and what was answered where they were the same
                tape.py       the engine's answers on a leg, for legs with the same beginning
                trigger.py    the queue, dead-letter queue, mapping and function in front of the handler, and its event
                rules.py      the same for events that invoke the function: given, or a sample that a rule matches
@@ -34,9 +40,17 @@ The rooms, top to bottom; a room imports only rooms below it:
                records.py    records of streams: as they are given, and as they are put
                positions.py  how far a mapping has read its stream, and what is read again
                streams.py    the function that a stream feeds: made for the handler, or of a template
+               envelopes.py  the messages of a queue with their attributes
                messages.py   the trigger's messages: sent, duplicated, redriven, left
+               retriers.py   who awaits the answers of a function, and when they ask again
+               awaited.py    the same messages for those who await answers: tasks and clients of APIs
+               sources.py    the messages of a trigger of any kind
+               reports.py    whether a mapping has ReportBatchItemFailures, as the handler's answers say
+               inputs.py     what a function is invoked with by a topic, a schedule, a task or an API
                template.py   the same from a CloudFormation template
                invoked.py    of a template the function that a rule invokes
+               fed.py        the same for topics, buckets, schedules, tasks and APIs
+               state_machines.py  the tasks of a template's state machines
                tables.py     undeclared tables and queues, made to fit the handler's calls
     effects    declared.py   effects that the user declared with redrive.handler
                contents.py   the contents of what is left behind
@@ -51,6 +65,7 @@ The rooms, top to bottom; a room imports only rooms below it:
     process    subject.py    the user's code: imported anew for each run, as in a new execution environment
                surroundings.py  the process as a run sees it: virtual time, seeded randomness, no network
                clients.py    the handler's boto3 clients, made once
+               sessions.py   its boto3 sessions, made quickly
                exchange.py   a request over HTTP and its answer, as values
                http.py       requests of http.client and what stands on it: urllib, urllib3, requests
                http_async.py requests of httpcore (httpx) and aiohttp
@@ -59,6 +74,8 @@ The rooms, top to bottom; a room imports only rooms below it:
     guess      reading.py    what the source of a handler reads of its event, and of its environment
                samples.py    one event of each kind that AWS's services publish (events.json), and which kind is meant
                record_samples.py  two records of a stream, with what the handler reads
+               web_samples.py  a request to an API, by the routes and keys of the source
+               answer_names.py  the names in a partial batch response, and how they are misspelt
                variables.py  values for environment variables, by their names
                answers.py    answers to reads of services that the engine does not have, by their shapes
                http_answers.py  what the source reads of answers over HTTP

@@ -45,8 +45,8 @@ class Prove:
                 redrive.testing.prove("app:handler", template="template.yaml")
 
         `handler` is `module:function`, importable from `root` (the working directory) and imported anew for each run;
-        or a callable, which is used as it is; or None for the code in the template. `trigger` is `sqs` or
-        `eventbridge`; None takes the template's, or a queue. `given` is what a file of `--given` says.
+        or a callable, which is used as it is; or None for the code in the template. `trigger` is one
+        of `redrive prove --trigger`; None takes the template's, or a queue. `given` is what a file of `--given` says.
         Returns the verdict with its bounds. Errors: AssertionError with the counterexample; UserError as in `redrive
         prove`.
         """

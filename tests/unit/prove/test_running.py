@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 
 from redrive.prove.play.running import Run
+from redrive.prove.process.subject import GivenSubject
 
 
 def met(*told: object) -> Run:
-    run = Run(1, deadline_at=30_000)
+    run = Run(1, 30_000, GivenSubject(met), "handler")
     for one in told:
         run.meet(1_000, one)
     return run

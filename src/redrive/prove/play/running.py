@@ -16,6 +16,7 @@ from redrive.prove.calls.calls import Params
 from redrive.prove.play.events import Delivered, Ending
 from redrive.prove.play.faults import Fault
 from redrive.prove.play.transport import Way
+from redrive.prove.process.subject import Subject
 from redrive.prove.stage.trigger import Kind
 from redrive.services.lambda_.model.stream_batch import sequence_number
 
@@ -30,6 +31,10 @@ class Run:
 
     number: int
     deadline_at: Instant
+    subject: Subject
+    function_name: str
+    kind: Kind = Kind.SQS
+    """What has fed it."""
     handles: tuple[str, ...] = ()
     """The receipt handles of its messages."""
     invocation: Invocation | None = None
@@ -93,15 +98,33 @@ class Passage:
 def given(at: Instant, run: int, invocation: Invocation, kind: Kind) -> Delivered:
     """The input of a run: its messages, with how often each was received, its records, or its event.
 
-    All attempts at an event have the same request id.
+    All attempts at an event have the same request id; those at a task or a request to an API have one each.
     """
-    if kind.is_direct:
+    if kind.is_direct or kind.is_awaited:
         return Delivered(at, run, (invocation.request_id,), (), kind)
     records = load_json(invocation.payload)["Records"]
     if kind.is_stream:
         return Delivered(at, run, tuple(map(sequence_number, records)), (), kind)
     ids = tuple(str(record["messageId"]) for record in records)
-    return Delivered(at, run, ids, tuple(int(record["attributes"]["ApproximateReceiveCount"]) for record in records))
+    receives = tuple(int(record["attributes"]["ApproximateReceiveCount"]) for record in records)
+    return Delivered(at, run, ids, receives, kind)
+
+
+_SOURCES = {
+    "aws:sqs": Kind.SQS,
+    "aws:kinesis": Kind.KINESIS,
+    "aws:dynamodb": Kind.DYNAMODB,
+    "aws:s3": Kind.S3,
+}
+"""The kinds of triggers by the event sources that their records name."""
+
+
+def kind_of(invocation: Invocation) -> Kind:
+    """What feeds a function, by the event of one of its runs."""
+    event = load_json(invocation.payload)
+    records = event.get("Records") if isinstance(event, dict) else None
+    first = records[0] if isinstance(records, list) and records else None
+    return _SOURCES.get(str(first.get("eventSource")), Kind.LAMBDA) if isinstance(first, dict) else Kind.LAMBDA
 
 
 def handles_of(invocation: Invocation) -> tuple[str, ...]:

@@ -7,16 +7,17 @@ on its client are registered again with each run.
 from __future__ import annotations
 
 import contextlib
-import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import boto3
 import botocore.session
+from boto3.resources.factory import ResourceFactory
 from boto3.session import Session
+from boto3.utils import ServiceContext
 from botocore.config import Config
-from botocore.loaders import Loader
 
+from redrive.prove.process.sessions import known_loader, quick_sessions
 from redrive.prove.process.surroundings import replaced
 
 
@@ -39,17 +40,31 @@ def remembered_clients() -> Iterator[None]:
 
     with contextlib.ExitStack() as stack:
         session = botocore.session.get_session()
-        session.register_component("data_loader", _loader())
+        session.register_component("data_loader", known_loader())
+        stack.enter_context(quick_sessions())
         stack.enter_context(replaced(boto3, "DEFAULT_SESSION", Session(botocore_session=session)))
         stack.enter_context(replaced(Session, "client", remembering("client")))
         stack.enter_context(replaced(Session, "resource", remembering("resource")))
+        stack.enter_context(replaced(ResourceFactory, "load_from_definition", _remembering_classes()))
         yield
 
 
-@functools.cache
-def _loader() -> Loader:
-    """Reads botocore's models, once for all proofs of a process: they do not change."""
-    return botocore.session.get_session().get_component("data_loader")
+def _remembering_classes() -> Callable[[ResourceFactory, str, object, ServiceContext], type]:
+    """Makes the classes of resources: `dynamodb.Table("orders")` makes its class anew each time, for the same class."""
+    original = ResourceFactory.load_from_definition
+    made: dict[tuple[int, str, str], tuple[ResourceFactory, type]] = {}
+
+    def load(
+        factory: ResourceFactory, resource_name: str, single_resource_json_definition: object,
+        service_context: ServiceContext,
+    ) -> type:  # fmt: skip
+        key = (id(factory), resource_name, str(service_context.service_name))
+        if key not in made:  # The factory is kept, so that its identity stays its own.
+            resource = original(factory, resource_name, single_resource_json_definition, service_context)
+            made[key] = factory, resource
+        return made[key][1]
+
+    return load
 
 
 def _text(value: object) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
@@ -27,7 +27,6 @@ from redrive.prove.search.draws import NO_DRAWS, Draws
 from redrive.prove.search.options import Options
 from redrive.prove.search.reasons import failed, left, require_same_order
 from redrive.prove.search.unseen import changes_nothing
-from redrive.prove.stage.trigger import Kind
 
 CLEAN_RUNS_MAX = 20
 """More runs than this without faults and without an empty queue: the handler never finishes the message."""
@@ -49,11 +48,15 @@ class Clean:
     calls: Sequence[Call]
 
 
-def play_clean(performance: Performance) -> list[Event]:
+def play_clean(
+    performance: Performance, after_leg: Callable[[Sequence[Event]], None] = lambda _: None
+) -> list[Event]:  # fmt: skip
     """Play on without faults until nothing is left to deliver. Errors: UserError if something fails nevertheless."""
     events: list[Event] = []
     for _ in range(CLEAN_RUNS_MAX):
-        events += performance.play(Leg())
+        played = performance.play(Leg())
+        after_leg(played)
+        events += played
         for event in events:
             if isinstance(event, Ended) and event.ending is not Ending.RETURNED:
                 raise failed(performance, event)
@@ -93,7 +96,7 @@ def learn(
     Errors: UserError if there is no effect.
     """
     beginning = performance.save()
-    own = () if performance.trigger.kind is not Kind.SQS else (f"sqs:*:{performance.trigger.queue_name}",)
+    own = (f"sqs:*:{performance.trigger.queue_name}",) if performance.trigger.kind.is_queue else ()
     performance.journal.sorting = Sorting(options.effects, (*options.ignored, *own))
     events = play_clean(performance)
     rows = {table: rows_of(performance, table) for table in _tables(events)}

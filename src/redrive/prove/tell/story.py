@@ -15,6 +15,7 @@ from redrive.prove.play.faults import ENDS_RUN, Act, Fault
 from redrive.prove.process.subject import Place
 from redrive.prove.stage.stage import START
 from redrive.prove.stage.trigger import Kind
+from redrive.prove.tell import words
 
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 STEPS_MAX = 40
@@ -26,19 +27,20 @@ _RECORD = "record"
 _GIVEN = {
     Kind.SQS: "message", Kind.EVENTBRIDGE: "event, as the request", Kind.LAMBDA: "event, as the request",
     Kind.KINESIS: _RECORD, Kind.DYNAMODB: _RECORD, Kind.S3: "event, as the request",
+    **words.GIVEN,
 }  # fmt: skip
 _KEPT = "Lambda keeps its event for a retry"
 _BLOCKED = "its records block their shard until they are done or given up"
 _AFTER_FAILURE = {
     Kind.SQS: "its message stays in the queue", Kind.EVENTBRIDGE: _KEPT, Kind.LAMBDA: _KEPT, Kind.KINESIS: _BLOCKED,
-    Kind.DYNAMODB: _BLOCKED, Kind.S3: _KEPT,
+    Kind.DYNAMODB: _BLOCKED, Kind.S3: _KEPT, **words.AFTER_FAILURE,
 }  # fmt: skip
 _REQUEST_AGAIN = "Lambda invokes the function once more with the very request that run {run} works on"
 _BATCH_AGAIN = "the very batch that run {run} works on is read a second time, and given to another run"
 _SHOWN = {
     Kind.SQS: "the very message that run {run} works on is handed out a second time",
     Kind.EVENTBRIDGE: _REQUEST_AGAIN, Kind.LAMBDA: _REQUEST_AGAIN, Kind.KINESIS: _BATCH_AGAIN,
-    Kind.DYNAMODB: _BATCH_AGAIN, Kind.S3: _REQUEST_AGAIN,
+    Kind.DYNAMODB: _BATCH_AGAIN, Kind.S3: _REQUEST_AGAIN, Kind.SNS: _REQUEST_AGAIN, Kind.SCHEDULE: _REQUEST_AGAIN,
 }  # fmt: skip
 _INVOKED_AGAIN = "the function is invoked again with the events of the dead letters"
 _READ_AGAIN = "the records that the dead letters name are read from the stream, and the function is invoked with them"
@@ -63,6 +65,7 @@ _COMES = {
     (Act.REDRIVE, Kind.DYNAMODB): _READ_AGAIN,
     (Act.REREAD, Kind.KINESIS): _REREAD,
     (Act.REREAD, Kind.DYNAMODB): _REREAD,
+    **words.COMES,
 }
 _LASTING = frozenset({Fault.THROTTLED, Fault.OUTAGE, Fault.UNREACHED})
 """Faults that all later calls of their kind meet as well."""
@@ -146,7 +149,7 @@ def _counted(events: Sequence[Event]) -> Iterator[Event]:
     times: Counter[str] = Counter()
     numbers: dict[str, str] = {}
     for event in events:
-        if isinstance(event, Delivered) and event.kind is not Kind.SQS:
+        if isinstance(event, Delivered) and not event.kind.is_queue:
             times.update(event.message_ids)
             counted = replace(event, receives=tuple(times[one] for one in event.message_ids))
             if event.kind.is_stream:
@@ -183,8 +186,10 @@ def _given_told(ids: Sequence[str], receives: Sequence[int], kind: Kind) -> str:
     if len(ids) > _GIVEN_TOLD_MAX and len(set(receives)) == 1 and not kind.is_direct:
         named = ", ".join(_short(one, kind) for one in ids[:_GIVEN_TOLD_MAX])
         return f"{len(ids)} {_GIVEN[kind]}s {named} and so on, each for the {_ordinal(receives[0])} time"
-    words = [f"{_short(one, kind)} for the {_ordinal(count)} time" for one, count in zip(ids, receives, strict=True)]
-    return f"{_GIVEN[kind]} {', '.join(words)}"
+    if kind.is_awaited:
+        return f"{_GIVEN[kind]} {_short(ids[0], kind)}"
+    told = [f"{_short(one, kind)} for the {_ordinal(count)} time" for one, count in zip(ids, receives, strict=True)]
+    return f"{_GIVEN[kind]} {', '.join(told)}"
 
 
 def _short(one: str, kind: Kind) -> str:
@@ -194,6 +199,8 @@ def _short(one: str, kind: Kind) -> str:
 
 def _dead_lettered(count: int, kind: Kind) -> str:
     """What became of what was given up. Of a stream the letter stands for a batch, and names its records."""
+    if kind.is_awaited:
+        return words.GIVEN_UP[kind]
     if kind.is_stream:
         letters = "a letter names them" if count == 1 else f"{count} letters name them"
         return f"records were given up, and the shard goes on behind them: {letters} in the dead-letter queue"

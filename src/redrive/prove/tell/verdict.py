@@ -18,7 +18,8 @@ from redrive.prove.tell.story import Step
 class Bounds:
     """The bounds of the search. `runs` counts runs of the handler; `merged` counts histories that met a known moment.
 
-    If not `is_finished`, the search was stopped: it has played all histories with up to `complete` faults, -1 for none.
+    If not `is_finished`, the search was stopped. It has played all histories with up to `complete_faults` faults; -1 is
+    none.
     """
 
     faults: int
@@ -26,7 +27,7 @@ class Bounds:
     merged: int
     runs: int
     seed: int
-    complete: int = 0
+    complete_faults: int = 0
     is_finished: bool = True
 
 
@@ -81,7 +82,11 @@ class Verdict:
         """The verdict with its bounds."""
         bounds = self.bounds
         if self.counterexample is None and not bounds.is_finished:
-            complete = f"up to {_faults(bounds.complete)} complete" if bounds.complete >= 0 else "nothing complete"
+            complete = (
+                f"up to {_faults(bounds.complete_faults)} complete"
+                if bounds.complete_faults >= 0
+                else "nothing complete"
+            )
             return f"no counterexample in {_histories(bounds.histories)}, search not finished: {complete}"
         if self.counterexample is None:
             return f"no counterexample up to {_faults(bounds.faults)} in {_histories(bounds.histories)}"
@@ -99,6 +104,7 @@ class Verdict:
             "bounds": {
                 "faults": self.bounds.faults, "histories": self.bounds.histories, "merged": self.bounds.merged,
                 "runs": self.bounds.runs, "seed": self.bounds.seed, "finished": self.bounds.is_finished,
+                "complete_faults": self.bounds.complete_faults,
             },
             "effects": dict(self.effects),
             "ledger": self.ledger,

@@ -289,7 +289,7 @@ def _claimed(case: Case) -> Finding | None:
 
 
 def _letters_expired(case: Case) -> Finding | None:
-    if case.violation.rule is not Rule.ALL or case.kind.is_direct or case.kind.is_stream or not case.ends:
+    if case.violation.rule is not Rule.ALL or not case.kind.is_queue or not case.ends:
         return None
     end = case.ends[-1]
     is_left = isinstance(case.events[-1], DeadLettered) or end.ending is Ending.FAILED or RESPONSE_ID in end.answer
@@ -300,7 +300,7 @@ def _given_up(case: Case) -> Finding | None:
     """Lambda gave up, and no letter tells of it."""
     is_dead = any(isinstance(event, DeadLettered) for event in case.events)
     is_lost = case.violation.rule is Rule.ALL and not is_dead and bool(case.ends)
-    if is_lost and (case.kind.is_direct or case.kind.is_stream) and case.ends[-1].ending is not Ending.RETURNED:
+    if is_lost and not case.kind.is_queue and case.ends[-1].ending is not Ending.RETURNED:
         return Finding(Cause.GIVEN_UP)
     return None
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from redrive.prove.calls.calls import HTTP_SERVICE
 from redrive.prove.play.faults import Act
 from redrive.prove.stage.trigger import Kind
+from redrive.prove.tell import words as triggers
 from redrive.prove.tell.advice.case import Case
 from redrive.prove.tell.advice.causes import Cause, Finding
 
@@ -27,10 +28,12 @@ _NOTIFICATION_KEY = (
 )
 _KEYS = {
     Kind.SQS: _MESSAGE_KEY, Kind.EVENTBRIDGE: _EVENT_KEY, Kind.LAMBDA: _CALL_KEY, Kind.KINESIS: _RECORD_KEY,
-    Kind.DYNAMODB: _CHANGE_KEY, Kind.S3: _NOTIFICATION_KEY,
+    Kind.DYNAMODB: _CHANGE_KEY, Kind.S3: _NOTIFICATION_KEY, **triggers.KEYS,
 }  # fmt: skip
+_OF_MESSAGE = "is the message id or another id of the delivery, and a duplicate or a redrive has another one"
 _DELIVERIES = {
-    Kind.SQS: "is the message id or another id of the delivery, and a duplicate or a redrive has another one",
+    Kind.SQS: _OF_MESSAGE,
+    Kind.FIFO: _OF_MESSAGE,
     Kind.KINESIS: "is an id of the delivery, and a record that its producer puts again has another one",
 }
 _DELIVERY = "is the request id or another id of the delivery, and a second invocation has another one"
@@ -170,11 +173,10 @@ def words_for(finding: Finding, case: Case) -> str:
             words = _READ_MODIFY_WRITE_VERSION if finding.details.get("condition") else _READ_MODIFY_WRITE
             return (_APPENDED if is_object else words).format(**details)
         case Cause.DROPPED:
-            noun = "record" if case.kind.is_stream else "event" if case.kind.is_direct else "message"
+            noun = "record" if case.kind.is_stream else "message" if case.kind.is_queue else "event"
             return _SWALLOWED[noun].format(**details)
         case Cause.NO_LEASE:
-            is_queue = not (case.kind.is_direct or case.kind.is_stream)
-            stays = "the message stays in its queue" if is_queue else _STAYS[case.kind.is_stream]
+            stays = "the message stays in its queue" if case.kind.is_queue else _STAYS[case.kind.is_stream]
             return _LEASE.format(stays=stays)
         case Cause.GIVEN_UP:
             return _DROPPED_RECORDS if case.kind.is_stream else _DROPPED_EVENT
@@ -186,7 +188,7 @@ def words_for(finding: Finding, case: Case) -> str:
 
 def _delivery_key(finding: Finding, case: Case) -> str:
     if Act.REPUBLISH in case.acts:
-        return _REPUBLISHED
+        return triggers.REPUBLISHED.get(case.kind, _REPUBLISHED)
     where = f"in {finding.details['table']}" if "table" in finding.details else f"of {finding.details['call']}"
     member = finding.details["member"]
     return f"The {member} {where} {_DELIVERIES.get(case.kind, _DELIVERY)}: {_KEYS[case.kind]}."

@@ -1,0 +1,279 @@
+"""The calls of the runs: answers them, and lets faults strike at them.
+
+It is behind all boto3 clients of the process, requests over HTTP and declared effects, so it sees each call before and
+after.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+
+from botocore.client import BaseClient
+from botocore.exceptions import BotoCoreError, ClientError
+
+from redrive.core.clock import SECOND_MS
+from redrive.core.errors import Bug
+from redrive.delivery.outside.invocation import Invocation
+from redrive.prove.calls.calls import EFFECT_SERVICE, Call, Params, as_sent, call_of, mapping_of, with_body_read
+from redrive.prove.effects.declared import Declared, watched_effects
+from redrive.prove.play.events import Called, Ending, Sent, Shown
+from redrive.prove.play.faults import LETS_IN, Act, Fault, Strike
+from redrive.prove.play.running import Died, Passage, Run
+from redrive.prove.play.runs import Runs
+from redrive.prove.play.state import Endless, State
+from redrive.prove.play.transport import Asked, Transport, Way, can_retry
+from redrive.prove.process.exchange import HttpAnswer, HttpAsked
+from redrive.prove.process.http import answered_http
+from redrive.prove.process.http_async import answered_libraries
+from redrive.prove.process.surroundings import replaced
+from redrive.prove.process.threads import Unordered
+from redrive.prove.stage.stage import models
+from redrive.prove.stage.tape import Known, Strayed
+
+LATE_MARGIN_MS = 1_000
+"""How long before the timeout of a run another run overlaps it late."""
+
+
+class Boundary:
+    """What stands between the runs and everything outside of them."""
+
+    def __init__(self, state: State, runs: Runs) -> None:
+        self._state = state
+        self._runs = runs
+        self._transport: Transport | None = None
+        self._is_inside = ContextVar("is_inside", default=False)
+
+    @contextmanager
+    def entered(self, transport: Transport) -> Iterator[None]:
+        """While entered, the process's calls come here, and `transport` answers its clients."""
+        self._transport = transport
+
+        def ask(client: BaseClient, operation: str, params: Params) -> object:  # Becomes a method of the class.
+            return self.ask(client, operation, params)
+
+        with ExitStack() as stack:
+            stack.enter_context(replaced(BaseClient, "_make_api_call", ask))
+            stack.enter_context(watched_effects(self._happening))
+            stack.enter_context(answered_http(self.request))
+            stack.enter_context(answered_libraries(self.request))
+            stack.enter_context(transport.entered())
+            yield
+
+    @property
+    def is_handlers(self) -> bool:
+        """Whether the current code is a handler's, and not the inside of one of its calls."""
+        return bool(self._state.running) and not self._is_inside.get()
+
+    def sleep(self, seconds: float) -> None:
+        """`time.sleep` of a handler: virtual time advances. It does not between two tries of a call."""
+        state = self._state
+        if not state.threads.is_mine:
+            return state.threads.idle(seconds)
+        if not self.is_handlers:
+            return None
+        run = state.running[-1]
+        state.stage.move_to(min(run.deadline_at, state.stage.now + math.ceil(seconds * SECOND_MS)))
+        state.surroundings.move_to(state.stage.now)
+        if state.stage.now >= run.deadline_at:
+            run.die(Ending.TIMED_OUT)
+        return None
+
+    def ask(self, client: BaseClient, operation: str, params: Params) -> object:
+        """Answer a call of a boto3 client."""
+        if self._transport is None:
+            raise Bug("a call before the process was entered")
+        state, transport = self._state, self._transport
+        params = with_body_read(params)
+        sent = with_body_read(as_sent(client, operation, params))
+        call = call_of(client.meta.service_model.service_name, operation, sent)
+        note_guess = functools.partial(self._note_guess, call)
+        with self._escaping():
+            if not state.threads.is_mine:
+                raise state.threads.refuse(f"a thread that goes on by itself calls {call}")
+            if state.running and state.improvised is not None:
+                state.improvised.provide(state.stage, call)
+            if call.service not in models().specs:
+                self._note_guess(call)
+            if not self.is_handlers:
+                return transport.send(Asked(client, call, params, Way.NORMAL, lambda _: None, note_guess))
+            with self._passed(call, self._note_call(call), is_retried=can_retry(client)) as passage, self._inside():
+                asked = Asked(client, call, params, passage.way, passage.take_effect, note_guess)
+                passage.answer = transport.send(asked)
+            return passage.answer
+
+    def request(self, asked: HttpAsked) -> HttpAnswer:
+        """Answer a request over HTTP. Errors: ConnectionRefusedError; TimeoutError if the answer is lost."""
+        state = self._state
+        call = state.web.call_of(asked)
+        with self._escaping():
+            if not state.threads.is_mine:
+                raise state.threads.refuse(f"a thread that goes on by itself sends {call}")
+            if not self.is_handlers:
+                return state.web.answer(asked, call)
+            with self._passed(call, self._note_call(call), is_retried=False) as passage, self._inside():
+                return state.web.pass_on(asked, call, passage, is_outage=call.name == state.outage)
+
+    @contextmanager
+    def _happening(self, declared: Declared) -> Iterator[Passage]:
+        """A declared effect counts as one call; the calls inside it do not count."""
+        state = self._state
+        call = Call(EFFECT_SERVICE, declared.name, declared.key)
+
+        def note(_: Params) -> None:
+            if state.stage.is_live:
+                state.journal.note_declared(declared, state.stage.now)
+
+        with self._escaping(), self._passed(call, note, is_retried=False) as passage:
+            if passage.way is Way.REFUSED:
+                raise ConnectionError(f"the downstream of {declared.name} does not answer")
+            with self._inside():
+                yield passage
+            passage.take_effect({})
+            if passage.way is Way.LOST:
+                raise ConnectionError(f"the answer of {declared.name} is lost")
+
+    @contextmanager
+    def _passed(self, call: Call, note: Callable[[Params], None], *, is_retried: bool) -> Iterator[Passage]:
+        """One call of the handler, with the faults that strike at it. The code inside makes the call."""
+        state, run = self._state, self._state.running[-1]
+        if state.is_over:
+            raise Known
+        if run.death is not None:
+            raise Died
+        index, strikes = self._reach(call)
+        place = run.subject.place()
+        is_resumed = False
+        while others := [strike for strike in strikes if strike.fault in LETS_IN]:
+            self._let_in(run, others[0])
+            index, strikes = self._reach(call)  # So that further faults can strike at this same call.
+            is_resumed = True
+        faults = tuple(strike.fault for strike in strikes)
+        if Fault.OUTAGE in faults:
+            state.outage = call.name
+        passage = Passage(run.way(call.name, faults, outage=state.outage), note)
+
+        def record(outcome: str) -> None:
+            state.events.append(
+                Called(
+                    state.stage.now, run.number, index, call, place, outcome, passage.times, faults,
+                    is_nested=len(state.running) > 1, is_retried=is_retried, is_resumed=is_resumed,
+                    is_declared=call.matches(state.journal.sorting.effects),
+                )
+            )  # fmt: skip
+
+        if Fault.CRASH_BEFORE in faults:
+            record("")
+            run.die()
+        try:
+            yield passage
+        except ClientError as error:
+            record(str(mapping_of(error.response.get("Error")).get("Code")))
+            run.meet(state.stage.now, error.response)
+            self._after(run, index, faults)
+            raise
+        except (BotoCoreError, OSError) as error:
+            record(type(error).__name__)
+            run.meet(state.stage.now, type(error).__name__)
+            self._after(run, index, faults)
+            raise
+        except Exception as error:  # An exception of the user's effect goes to the handler.
+            run.meet(state.stage.now, repr(error))
+            raise
+        record(passage.outcome)
+        run.meet(state.stage.now, passage.answer)
+        self._after(run, index, faults)
+
+    def _reach(self, call: Call) -> tuple[int, Sequence[Strike]]:
+        """The next call: its index, and the faults that strike at it."""
+        index, strikes = self._state.strikes.reach(call)
+        self._pass(index, is_after=False)
+        return index, strikes
+
+    def _pass(self, index: int, *, is_after: bool) -> None:
+        """Go live at the mark where the known beginning ends; or mark this place for legs with the same beginning."""
+        state = self._state
+        if not state.stage.is_live:
+            traces = state.stage.go_on(index, is_after=is_after)
+            state.journal.traces = state.journal.traces if traces is None else traces
+            return
+        if state.is_marked:
+            state.stage.mark(index, state.journal.traces, is_after=is_after)
+
+    def _after(self, run: Run, index: int, faults: tuple[Fault, ...]) -> None:
+        state = self._state
+        self._pass(index, is_after=True)
+        state.after_call()
+        if Fault.CRASH_AFTER in faults:
+            run.die()
+        if state.strikes.is_past(index) and all(one.is_told_all for one in state.running) and state.is_known():
+            state.is_over = True
+            raise Known
+
+    def _let_in(self, run: Run, strike: Strike) -> None:
+        """Pause this run while another begins and ends: with a duplicate, or with this run's own message."""
+        state = self._state
+        if strike.fault in {Fault.OVERLAP_LATE, Fault.AGAIN_LATE}:
+            state.stage.move_to(max(state.stage.now, run.deadline_at - LATE_MARGIN_MS))
+        if strike.fault in {Fault.OVERLAP, Fault.OVERLAP_LATE}:
+            state.events.append(Sent(state.stage.now, Act.DUPLICATE, state.trigger.kind))
+            state.messages.send(strike.message)
+            self._settle_beside()
+            return
+        if run.invocation is not None:
+            state.events.append(Shown(state.stage.now, run.number, run.kind))
+            self._invoke_beside(run.invocation)
+            return
+        handle = run.handles[strike.message]
+        if state.messages.show_again(handle):
+            state.events.append(Shown(state.stage.now, run.number, run.kind))
+            self._settle_beside()
+            state.messages.hold_again(handle)
+
+    def _invoke_beside(self, invocation: Invocation) -> None:
+        """Have the function run once more for the same request. The answer of that run decides nothing."""
+        with self._inside(False):
+            self._state.threads.beside(lambda: self._runs.invoke(invocation))
+        self._state.surroundings.move_to(self._state.stage.now)
+
+    def _settle_beside(self) -> None:
+        with self._inside(False):
+            self._state.threads.beside(self._state.messages.settle)
+        self._state.surroundings.move_to(self._state.stage.now)
+
+    @contextmanager
+    def _escaping(self) -> Iterator[None]:
+        """Keep the exception that ends the leg: a task of an event loop, or a thread, may swallow it."""
+        if self._state.escape is not None:
+            raise self._state.escape
+        try:
+            yield
+        except (Endless, Strayed, Unordered) as error:
+            self._state.escape = error
+            raise
+
+    def _note_call(self, call: Call) -> Callable[[Params], None]:
+        state = self._state
+
+        def note(answer: Params) -> None:
+            if not state.stage.is_live:
+                return  # The mark's traces include it.
+            state.journal.note(call, answer, state.stage.now)
+
+        return note
+
+    def _note_guess(self, call: Call) -> None:
+        if not call.changes:
+            self._state.web.guesses[f"answer of {call}"] = "made up from the shape of its output"
+
+    @contextmanager
+    def _inside(self, inside: bool = True) -> Iterator[None]:
+        """While inside a call, the calls and sleeps that it makes itself, in any thread, do not count."""
+        before = self._is_inside.set(inside)
+        try:
+            yield
+        finally:
+            self._is_inside.reset(before)

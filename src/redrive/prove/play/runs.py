@@ -1,0 +1,107 @@
+"""Runs the functions of a performance: each run in a new environment, with its beginning and its end as events."""
+
+from __future__ import annotations
+
+import re
+
+from redrive.core.documents import load_json
+from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.invoke.runtime.context import LambdaContext
+from redrive.invoke.runtime.handlers import Answer, error_answer, run_handler
+from redrive.prove.play.events import Ended, Ending
+from redrive.prove.play.running import Died, Run, given, handles_of, kind_of, told
+from redrive.prove.play.state import Endless, State
+from redrive.prove.play.variables import run_variables
+from redrive.prove.process.subject import Subject
+from redrive.prove.stage.tape import Known
+
+_TRACED = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
+
+
+class Runs:
+    """Runs the handler under proof, and the handlers of other functions."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._contexts: dict[str, dict[str, str]] = {}
+
+    def invoke(self, invocation: Invocation) -> InvocationResult:
+        """Run a function's handler once, in a new environment. Functions without a handler do nothing."""
+        state = self._state
+        subject = state.subject_of(invocation.function_name)
+        if subject is None:
+            return InvocationResult(InvocationStatus.OK, b"null")
+        if state.runs >= state.runs_max:
+            raise Endless
+        state.runs += 1
+        run = self._begun(invocation, subject)
+        state.running.append(run)
+        state.surroundings.begin(f"run {invocation.request_id}", state.stage.now)
+        state.events.append(given(state.stage.now, run.number, invocation, run.kind))
+        try:
+            answer = self._run(invocation, run)
+        except (Died, SystemExit):
+            run.death = run.death or Ending.DIED
+            answer = Answer(b"")
+        finally:
+            state.running.pop()
+            state.surroundings.move_to(state.stage.now)
+        if state.is_over:
+            raise Known
+        if state.escape is not None:
+            raise state.escape
+        return self._result(run, answer)
+
+    def _begun(self, invocation: Invocation, subject: Subject) -> Run:
+        state = self._state
+        deadline_at = state.stage.now + invocation.timeout_ms
+        is_main = invocation.function_name == state.trigger.function_name
+        kind = state.trigger.kind if is_main else kind_of(invocation)
+        run = Run(state.runs, deadline_at, subject, invocation.function_name, kind)
+        if kind.is_queue:
+            run.handles = handles_of(invocation)
+        else:
+            run.invocation = invocation
+        run.meet(state.stage.now, (invocation.request_id, invocation.payload))
+        return run
+
+    def _run(self, invocation: Invocation, run: Run) -> Answer:
+        state = self._state
+        context = LambdaContext(
+            request_id=invocation.request_id,
+            function_arn=invocation.function_arn,
+            deadline_at=run.deadline_at,
+            clock=state.stage.clock,
+            environment=self._environment_of(invocation),
+        )
+        with state.surroundings.silenced():
+            try:
+                with run.subject.environment() as handler:
+                    return run_handler(handler, invocation.payload, context, invocation.request_id)
+            except Exception as error:  # noqa: BLE001 - the user's module may raise any exception.
+                return error_answer(error, invocation.request_id)
+
+    def _result(self, run: Run, answer: Answer) -> InvocationResult:
+        state = self._state
+        if run.death is not None:
+            state.events.append(Ended(state.stage.now, run.number, run.death, "", kind=run.kind))
+            return InvocationResult(InvocationStatus.FUNCTION_ERROR, b'{"errorType":"Runtime.ExitError"}')
+        failed = answer.error_type is not None
+        state.failed_at = _own_lines(answer, run.subject) if failed else ()
+        ending = Ending.FAILED if failed else Ending.RETURNED
+        said = state.surroundings.said.rstrip().rpartition("\n")[2]
+        state.events.append(Ended(state.stage.now, run.number, ending, told(answer), said, run.kind))
+        status = InvocationStatus.FUNCTION_ERROR if failed else InvocationStatus.OK
+        return InvocationResult(status, answer.payload)
+
+    def _environment_of(self, invocation: Invocation) -> dict[str, str]:
+        if invocation.function_arn not in self._contexts:
+            self._contexts[invocation.function_arn] = run_variables(self._state.stage, invocation)
+        return self._contexts[invocation.function_arn]
+
+
+def _own_lines(answer: Answer, subject: Subject) -> tuple[str, ...]:
+    """The lines of the user's code in the traceback of an answer, innermost last."""
+    lines = map(_TRACED.search, map(str, load_json(answer.payload).get("stackTrace") or ()))
+    places = [subject.told_line(found["file"], int(found["line"])) for found in lines if found is not None]
+    return tuple(place for place in places if place)
