@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import itertools
 import sys
@@ -14,6 +13,7 @@ import click
 
 from redrive.cli.clients import Place, place_options
 from redrive.cli.durations import Duration
+from redrive.cli.letter_logs import Evidences, logs_option, sources_of
 from redrive.cli.output import json_option, print_json, print_table, span, wants_json
 from redrive.cli.reading_letters import clock_of, counted, look_at, name_of, queue_argument, queue_url
 from redrive.core.clock import SECOND_MS, Instant, format_instant
@@ -26,7 +26,6 @@ from redrive.deadletters.letter import Letter
 from redrive.deadletters.memories import POWERTOOLS_MEMORY_MS, EffectMemory, LedgerMemory, Memory, PowertoolsMemory
 from redrive.deadletters.preflight import LETTERS_OF_BATCH, Gates, Preflight
 from redrive.deadletters.proofs import FILE, read_proofs
-from redrive.deadletters.sources import Source, find_sources
 from redrive.deadletters.triage import Group, Triage
 from redrive.handler.ledger import KEEP_S_DEFAULT
 
@@ -50,11 +49,13 @@ ERROR_CHARS_MAX = 40
     help="How long the downstream of an effect knows its keys, such as charge=24h; 24h alone: of all.",
 )  # fmt: skip
 @click.option("--parse", metavar="MODULE:FUNCTION", help="The handler's own parser: it gets the text of each work.")
+@logs_option
 @json_option
 @place_options
 def check(
     queue: str, count: int | None, ledger: str | None, powertools: str | None, name: str | None, key: str | None,
-    prefix: str, keep: float | None, key_memory: tuple[str, ...], parse: str | None, as_json: bool, place: Place,
+    prefix: str, keep: float | None, key_memory: tuple[str, ...], parse: str | None, with_logs: bool, as_json: bool,
+    place: Place,
 ) -> None:  # fmt: skip
     """Say of the letters of a queue whether it is safe to run them again now, and why not.
 
@@ -65,17 +66,21 @@ def check(
     keys = KeySource(key, prefix)
     memory = _memory(place, keys, now, ledger, powertools, name, keep, _effects(key_memory))
     gates = Gates(
-        memory, None if parse is None else _parser(parse), sources=functools.cache(lambda: _sources(place, queue)),
+        memory, None if parse is None else _parser(parse), sources=sources_of(place, queue),
         proofs=read_proofs(FILE), retention_ms=_retention_ms(place, queue),
     )  # fmt: skip
     triage, tallies = Triage(), {}
+    evidences = Evidences(place, queue) if with_logs else None
     preflight = Preflight(place.client, now, gates)
     with look_at(place, queue, count) as (look, depth):
         length = depth.visible if count is None else min(count, depth.visible)
-        for batch in _batches(counted(look.letters(count), length, "checking")):
+        letters = counted(look.letters(count), length, "checking")
+        for batch in _batches(letters if evidences is None else evidences.refined(letters)):
             for letter, findings in zip(batch, preflight.examine(batch), strict=True):
                 group = triage.add(letter)
                 tallies.setdefault(group.cause, Tally()).add(letter.message_id, findings)
+    if evidences is not None:
+        evidences.tell()
     _print(queue, triage, tallies, as_json=as_json, place=place, now=now())
     if any(answer.refuses for tally in tallies.values() for answer in tally.answers):
         raise click.exceptions.Exit(REFUSED)
@@ -138,12 +143,6 @@ def _parser(place: str) -> Callable[[str], Any]:
     return parser
 
 
-def _sources(place: Place, queue: str) -> list[Source]:
-    sqs = place.client("sqs")
-    told = sqs.get_queue_attributes(QueueUrl=queue_url(sqs, queue), AttributeNames=["QueueArn"])["Attributes"]
-    return find_sources(place.client, {}).of(told["QueueArn"])
-
-
 def _retention_ms(place: Place, queue: str) -> int:
     sqs = place.client("sqs")
     names = ["MessageRetentionPeriod"]
@@ -166,7 +165,7 @@ def _print(
     if not groups:
         click.echo(f"No letter of {queue} can be read.", err=True)
         return
-    answers = list(Answer)
+    answers = [answer for answer in Answer if any(answer in tally.answers for tally in tallies.values())]
     headings = ("", "letters", "of", "error", *(_word(answer) for answer in answers))
     rows = [
         (str(number), str(group.count), *_named(group), *_numbers(tallies[group.cause], answers))
@@ -180,7 +179,7 @@ def _print(
     ]
     click.echo()
     print_table(("", "letters", "gate", "answer", "reason"), reasons, right=("", "letters"))
-    click.echo(f"  Of each letter: redrive dlq check {queue} --json{place.options}", err=True)
+    click.echo(f"  With the first letters of each: redrive dlq check {queue} --json{place.options}", err=True)
 
 
 def _named(group: Group) -> tuple[str, str]:
@@ -197,7 +196,7 @@ def _numbers(tally: Tally, answers: list[Answer]) -> list[str]:
 def _reason(row: Row, now: Instant) -> str:
     if row.until_first is None or row.until_first <= now:
         return row.reason
-    return f"{row.reason} ({span(row.until_first - now)} more)"
+    return f"{row.reason} (for {span(row.until_first - now)})"
 
 
 def _word(answer: Answer) -> str:

@@ -7,11 +7,43 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from redrive.handler.ledger import Fresh
 from redrive.handler.ledgers.dynamodb import DynamoDBLedger
 from tests.unit.cli.conftest import Terminal
 
+FAILING = """
+Resources:
+  Dead: {Type: AWS::SQS::Queue, Properties: {QueueName: dead-jobs}}
+  Jobs:
+    Type: AWS::SQS::Queue
+    Properties:
+      QueueName: jobs
+      VisibilityTimeout: 30
+      RedrivePolicy: {deadLetterTargetArn: {Fn::GetAtt: [Dead, Arn]}, maxReceiveCount: 2}
+  Role:
+    Type: AWS::IAM::Role
+    Properties:
+      AssumeRolePolicyDocument:
+        Version: '2012-10-17'
+        Statement: [{Effect: Allow, Principal: {Service: lambda.amazonaws.com}, Action: sts:AssumeRole}]
+      Policies:
+        - PolicyName: all
+          PolicyDocument: {Version: '2012-10-17', Statement: [{Effect: Allow, Action: '*', Resource: '*'}]}
+  Function:
+    Type: AWS::Lambda::Function
+    Properties:
+      FunctionName: jobs
+      Runtime: python3.12
+      Handler: index.handler
+      Role: {Fn::GetAtt: [Role, Arn]}
+      Timeout: 5
+      Code: {ZipFile: "def handler(event, context): raise KeyError('order')"}
+  Mapping:
+    Type: AWS::Lambda::EventSourceMapping
+    Properties: {FunctionName: {Ref: Function}, EventSourceArn: {Fn::GetAtt: [Jobs, Arn]}}
+"""
 ARN = "arn:aws:sqs:us-east-1:000000000000"
 
 
@@ -127,3 +159,31 @@ def test_ledger_that_does_not_exist_is_told(terminal: Terminal, dead: str) -> No
     assert done.exit_code == 1
     assert "ResourceNotFoundException" in done.stderr
     assert visible(terminal, dead) == 3
+
+
+def test_logs_are_asked_for_letters_without_an_error_and_what_they_told_is_said(terminal: Terminal, dead: str) -> None:
+    triage = terminal.run("dlq", "triage", "dead", "--logs")
+    checked = terminal.run("dlq", "check", "dead", "--logs")
+    (letter, *_) = terminal.json("dlq", "show", "dead", "--logs")["letters"]
+    one = terminal.json("dlq", "show", "dead", letter["message_id"], "--logs")
+
+    said = "Of 3 letters without an error the logs name 0; of 0 all errors"
+    assert said in triage.stderr
+    assert said in checked.stderr
+    assert (one["work"], "evidence" in one) == (letter["work"], False)
+
+
+def test_error_in_the_log_of_the_function_of_the_queue_becomes_the_cause(terminal: Terminal) -> None:
+    terminal.deploy(yaml.safe_load(FAILING), "failing")
+    sqs = terminal.client("sqs")
+    sqs.send_message(QueueUrl=sqs.get_queue_url(QueueName="jobs")["QueueUrl"], MessageBody="job")
+    for _ in range(5):
+        terminal.advance(60)
+
+    (group,) = terminal.json("dlq", "triage", "dead-jobs", "--logs")["groups"]
+    (letter,) = terminal.json("dlq", "show", "dead-jobs")["letters"]
+    shown = terminal.json("dlq", "show", "dead-jobs", letter["message_id"], "--logs")
+
+    assert (group["code"], group["class"]) == ("KeyError", "poison")
+    assert shown["failure"]["message"] == "'order'"
+    assert shown["evidence"]["log_group"] == "/aws/lambda/jobs"
