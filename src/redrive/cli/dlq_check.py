@@ -26,6 +26,7 @@ from redrive.deadletters.letter import Letter
 from redrive.deadletters.memories import POWERTOOLS_MEMORY_MS, EffectMemory, LedgerMemory, Memory, PowertoolsMemory
 from redrive.deadletters.preflight import LETTERS_OF_BATCH, Gates, Preflight
 from redrive.deadletters.proofs import FILE, read_proofs
+from redrive.deadletters.streams import Streams
 from redrive.deadletters.triage import Group, Triage
 from redrive.handler.ledger import KEEP_S_DEFAULT
 
@@ -66,7 +67,7 @@ def check(
     keys = KeySource(key, prefix)
     memory = _memory(place, keys, now, ledger, powertools, name, keep, _effects(key_memory))
     gates = Gates(
-        memory, None if parse is None else _parser(parse), sources=sources_of(place, queue),
+        memory, None if parse is None else _parser(parse), Streams(place.client, now).finding, sources_of(place, queue),
         proofs=read_proofs(FILE), retention_ms=_retention_ms(place, queue),
     )  # fmt: skip
     triage, tallies = Triage(), {}
