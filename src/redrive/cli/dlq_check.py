@@ -70,7 +70,8 @@ def check(
         memory, None if parse is None else _parser(parse), Streams(place.client, now).finding, sources_of(place, queue),
         proofs=read_proofs(FILE), retention_ms=_retention_ms(place, queue),
     )  # fmt: skip
-    triage, tallies = Triage(), {}
+    triage = Triage()
+    tallies: dict[Cause, Tally] = {}
     evidences = Evidences(place, queue) if with_logs else None
     preflight = Preflight(place.client, now, gates)
     with look_at(place, queue, count) as (look, depth):
