@@ -28,7 +28,7 @@ from redrive.deadletters.memories import Memory
 from redrive.deadletters.permissions import Permissions
 from redrive.deadletters.proofs import Proof, proof_of
 from redrive.deadletters.sources import Client, Source
-from redrive.deadletters.targets import FunctionState, Target, Targets, names_no_target, target_of
+from redrive.deadletters.targets import Addressee, FunctionState, Targets, names_no_target, target_of
 
 DEDUPLICATED_MS = 5 * MINUTE_MS
 """How long FIFO queues and topics remember a deduplication id.
@@ -61,7 +61,7 @@ class Gates:
     proofs: Sequence[Proof] = ()
     retention_ms: int | None = None
     """How long the dead-letter queue keeps letters."""
-    target: Target | None = None
+    target: Addressee | None = None
     """Where the letters go, if not back to what follows from each."""
 
 
@@ -155,7 +155,7 @@ def _retained(letter: Letter, retention_ms: int, now: Instant) -> Iterator[Findi
         yield Finding("retention", Answer.CAUTION, "the queue deletes it within a day", detail, ends_at)
 
 
-def _deduplicated(letter: Letter, target: Target, now: Instant) -> Iterator[Finding]:
+def _deduplicated(letter: Letter, target: Addressee, now: Instant) -> Iterator[Finding]:
     """What a FIFO target does with a second send."""
     if not target.is_fifo:
         return

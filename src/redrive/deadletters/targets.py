@@ -60,7 +60,7 @@ class TargetState:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class Addressee:
     """What a letter goes back to: `id` is an ARN, or the URL of a queue; empty if the letter does not say it."""
 
     id: str
@@ -79,20 +79,20 @@ class Target:
         return self.service in {"sqs", "sns"} and self.id.endswith(".fifo")
 
 
-def target_of(letter: Letter, sources: Sequence[Source]) -> Target:
+def target_of(letter: Letter, sources: Sequence[Source]) -> Addressee:
     """The target that follows from a letter; for letters that name none, from the sources of the queue."""
     work = letter.work
     if letter.origin is Origin.QUEUE:
-        return Target(letter.source_arn)
+        return Addressee(letter.source_arn)
     if AWS_SDK.match(work.target_arn):
-        return Target(_named_in(work.text) or work.target_arn)
+        return Addressee(_named_in(work.text) or work.target_arn)
     if work.target_arn:
-        return Target(work.target_arn)
+        return Addressee(work.target_arn)
     if letter.origin is Origin.SUBSCRIPTION:
         ends = {one["endpoint"] for one in sources if one["kind"] == "subscription" and "endpoint" in one}
-        return Target(ends.pop() if len(ends) == 1 else letter.source_arn)
+        return Addressee(ends.pop() if len(ends) == 1 else letter.source_arn)
     functions = {one["arn"] for one in sources if one["kind"] == "function"}
-    return Target(functions.pop() if len(functions) == 1 else "")
+    return Addressee(functions.pop() if len(functions) == 1 else "")
 
 
 def names_no_target(letter: Letter) -> bool:
@@ -106,9 +106,9 @@ class Targets:
     def __init__(self, client: Client, now: Callable[[], Instant]) -> None:
         self._client = client
         self._now = now
-        self._kept: dict[Target, tuple[Instant, TargetState]] = {}
+        self._kept: dict[Addressee, tuple[Instant, TargetState]] = {}
 
-    def state(self, target: Target) -> TargetState:
+    def state(self, target: Addressee) -> TargetState:
         """The state of a target. A refusal of AWS is a finding."""
         kept = self._kept.get(target)
         now = self._now()
@@ -118,7 +118,7 @@ class Targets:
         self._kept[target] = now, state
         return state
 
-    def _asked(self, target: Target) -> TargetState:
+    def _asked(self, target: Addressee) -> TargetState:
         if not target.id:
             return _told(Answer.CAUTION, "the letter does not say what it goes to", "")
         ask = self._asking.get(target.service)
@@ -131,14 +131,14 @@ class Targets:
         except BotoCoreError as error:
             return _told(Answer.CAUTION, f"it could not be asked: {type(error).__name__}", str(error))
 
-    def _refused(self, target: Target, error: ClientError) -> TargetState:
+    def _refused(self, target: Addressee, error: ClientError) -> TargetState:
         code = error.response["Error"].get("Code", "")
         detail = f"{target.id}: {error.response['Error'].get('Message', '')}"
         if _MISSING.search(code) or error.response.get("ResponseMetadata", {}).get("HTTPStatusCode") == 404:
             return _told(Answer.REFUSE, "it does not exist", detail)
         return _told(Answer.CAUTION, f"it could not be asked: {code}", detail)
 
-    def _queue(self, target: Target) -> TargetState:
+    def _queue(self, target: Addressee) -> TargetState:
         sqs = self._client("sqs")
         url = target.id if "://" in target.id else _url_of_queue(sqs, target.id)
         told = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]
@@ -160,11 +160,11 @@ class Targets:
             if mapping.get("State") in {"Disabled", "Disabling"}:
                 yield _told(Answer.CAUTION, "its mapping is disabled: nobody reads the queue", mapping["FunctionArn"])
             try:
-                yield self._function(Target(mapping["FunctionArn"]))
+                yield self._function(Addressee(mapping["FunctionArn"]))
             except ClientError as error:
-                yield self._refused(Target(mapping["FunctionArn"]), error)
+                yield self._refused(Addressee(mapping["FunctionArn"]), error)
 
-    def _function(self, target: Target) -> TargetState:
+    def _function(self, target: Addressee) -> TargetState:
         functions = self._client("lambda")
         told = functions.get_function_configuration(FunctionName=target.id)
         name = told["FunctionName"]
@@ -195,25 +195,25 @@ class Targets:
             return 0
         return int(sum(point["Sum"] for point in told["Datapoints"]))
 
-    def _topic(self, target: Target) -> TargetState:
+    def _topic(self, target: Addressee) -> TargetState:
         self._client("sns").get_topic_attributes(TopicArn=target.id)
         return TargetState((_exists(target),))
 
-    def _bus(self, target: Target) -> TargetState:
+    def _bus(self, target: Addressee) -> TargetState:
         self._client("events").describe_event_bus(Name=target.id)
         return TargetState((_exists(target),))
 
-    def _stream(self, target: Target) -> TargetState:
+    def _stream(self, target: Addressee) -> TargetState:
         self._client("kinesis").describe_stream_summary(StreamARN=target.id)
         return TargetState((_exists(target),))
 
-    def _machine(self, target: Target) -> TargetState:
+    def _machine(self, target: Addressee) -> TargetState:
         told = self._client("stepfunctions").describe_state_machine(stateMachineArn=target.id)
         if told.get("status") == "DELETING":
             return _told(Answer.REFUSE, "it is being deleted", target.id)
         return TargetState((_exists(target),))
 
-    _asking: Mapping[str, Callable[[Targets, Target], TargetState]] = {
+    _asking: Mapping[str, Callable[[Targets, Addressee], TargetState]] = {
         "sqs": _queue, "lambda": _function, "sns": _topic, "events": _bus, "kinesis": _stream, "states": _machine,
     }  # fmt: skip
 
@@ -259,7 +259,7 @@ def _url_of_queue(sqs: Any, arn: str) -> str:
     return str(sqs.get_queue_url(QueueName=name, QueueOwnerAWSAccountId=account)["QueueUrl"])
 
 
-def _exists(target: Target) -> Finding:
+def _exists(target: Addressee) -> Finding:
     return Finding("target", Answer.GO, "it exists", target.id)
 
 
