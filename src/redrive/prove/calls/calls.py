@@ -9,6 +9,8 @@ from typing import cast
 
 from botocore.client import BaseClient
 
+from redrive.prove.calls.verbs import is_read
+
 Params = Mapping[str, object]
 
 EFFECT_SERVICE = "effect"
@@ -19,13 +21,6 @@ HTTP_SERVICE = "http"
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 """Methods that change nothing. Source: https://www.rfc-editor.org/rfc/rfc9110#section-9.2.1"""
 
-_READS = (
-    "Analyze", "BatchDescribe", "BatchDetect", "BatchGet", "Classify", "Compare", "Converse", "Decrypt", "Describe",
-    "Detect", "Encrypt", "Filter", "GenerateDataKey", "GenerateMac", "GenerateRandom", "Get", "Head", "InvokeEndpoint",
-    "InvokeModel", "List", "Lookup", "Query", "ReEncrypt", "Receive", "Recognize", "Retrieve", "Scan", "Search",
-    "Select", "Simulate", "Synthesize", "Translate", "Validate", "Verify",
-)  # fmt: skip
-"""How the names of calls begin that change nothing."""
 _TARGETS = (
     "TableName", "QueueUrl", "FunctionName", "TopicArn", "TargetArn", "StateMachineArn", "stateMachineArn", "Bucket",
     "StreamName", "DeliveryStreamName", "EventBusName", "Name", "Destination", "taskDefinition",
@@ -57,7 +52,7 @@ class Call:
         """Whether it can change something."""
         if self.service == HTTP_SERVICE:
             return self.operation not in _SAFE_METHODS
-        return not self.operation.startswith(_READS) and (self.service, self.operation) != ("kms", "Sign")
+        return not is_read(self.service, self.operation, self.params)
 
     @property
     def is_silent(self) -> bool:

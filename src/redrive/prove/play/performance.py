@@ -44,6 +44,7 @@ from redrive.prove.process.http_async import answered_libraries
 from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.process.surroundings import Surroundings, replaced, variables
 from redrive.prove.process.threads import Threads, Unordered
+from redrive.prove.process.waiters import ended_waiters
 from redrive.prove.stage.messages import Left, Messages, StreamRecords, messages_of
 from redrive.prove.stage.stage import Stage, Waiting, models
 from redrive.prove.stage.tables import Improvised
@@ -111,7 +112,8 @@ class Performance:
         self._is_inside = ContextVar("is_inside", default=False)
         self._threads = Threads(self._is_handlers, lambda: self.stage.now, self._sleep)
         self._escape: BaseException | None = None
-        self.web = Web(given, self._guessed_document)
+        self._read_json = functools.cache(self._guessed_document)
+        self.web = Web(given, self._read_json)
         self.made_up = self.web.guesses
         """The answers that were made up: of HTTP, and of reads of what the engine does not have."""
         self.failed_at: tuple[str, ...] = ()
@@ -169,6 +171,7 @@ class Performance:
             stack.enter_context(watched_effects(self._happening))
             stack.enter_context(answered_http(self.request))
             stack.enter_context(answered_libraries(self.request))
+            stack.enter_context(ended_waiters(lambda service: service not in models().specs))
             stack.enter_context(transport.entered())
             yield
 
@@ -287,9 +290,11 @@ class Performance:
             if call.service not in models().specs:
                 self._note_guess(call)
             if not self._running or self._is_inside.get():
-                return transport.send(Asked(client, call, params, Way.NORMAL, lambda _: None, note_guess))
+                return transport.send(
+                    Asked(client, call, params, Way.NORMAL, lambda _: None, note_guess, self._read_json)
+                )
             with self._boundary(call, self._note_call(call), is_retried=can_retry(client)) as passage, self._inside():
-                asked = Asked(client, call, params, passage.way, passage.take_effect, note_guess)
+                asked = Asked(client, call, params, passage.way, passage.take_effect, note_guess, self._read_json)
                 passage.answer = transport.send(asked)
             return passage.answer
 

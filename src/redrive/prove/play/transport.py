@@ -92,6 +92,8 @@ class Asked:
     way: Way
     noted: Callable[[Params], None]
     guessed: Callable[[], None] = lambda: None
+    read: Callable[[], Mapping[str, object]] = dict
+    """What the handler reads of JSON in answers: made-up bodies have it."""
 
     @property
     def is_outside(self) -> bool:
@@ -355,7 +357,7 @@ def _outside_answer(asked: Asked) -> object:
     shape = _operation(asked).output_shape
     answer: Params = {}
     for serial in range(2 if asked.way is Way.RETRIED else 1):
-        answer = made_up_answer(asked.call, shape, serial)
+        answer = made_up_answer(asked.call, shape, serial, asked.read())
         if asked.way is Way.PARTLY:
             answer = with_last_refused(asked.call, answer)
         asked.noted(answer)
