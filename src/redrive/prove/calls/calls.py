@@ -9,12 +9,15 @@ from typing import cast
 
 from botocore.client import BaseClient
 
+from redrive.prove.calls.statements import is_read_statement
 from redrive.prove.calls.verbs import is_read
 
 Params = Mapping[str, object]
 
 EFFECT_SERVICE = "effect"
 """The service of calls that are declared effects of `redrive.handler`."""
+SQL_SERVICE = "sql"
+"""The service of statements to databases: `sql:INSERT:orders`, and `sql:COMMIT:orders` for a transaction's end."""
 HTTP_SERVICE = "http"
 """The service of requests over HTTP: `http:POST:api.example.com/charges`."""
 
@@ -52,6 +55,8 @@ class Call:
         """Whether it can change something."""
         if self.service == HTTP_SERVICE:
             return self.operation not in _SAFE_METHODS
+        if self.service == SQL_SERVICE:
+            return not is_read_statement(str(self.params.get("Statement", self.operation)))
         return not is_read(self.service, self.operation, self.params)
 
     @property
@@ -68,6 +73,8 @@ class Call:
             return f"the effect {self.operation}"
         if self.service == HTTP_SERVICE:
             return f"{self.operation} {self.params.get('Scheme', 'https')}://{self.target}"
+        if self.service == SQL_SERVICE:
+            return f"SQL {self.operation}" + (f" on {self.target}" if self.target else "")
         return f"{self.service} {self.operation}" + (f" on {self.target}" if self.target else "")
 
 
@@ -102,6 +109,9 @@ def parts_of(call: Call) -> tuple[Call, ...]:
             return tuple(
                 call_of(call.service, "DeleteObject", {"Bucket": call.params.get("Bucket"), **one}) for one in deleted
             )
+        case "sql", "COMMIT":
+            writes = cast("Sequence[tuple[str, str]]", members_of(call.params, "Writes"))
+            return tuple(Call(call.service, operation, table) for operation, table in writes)
         case "sns", "PublishBatch":
             return tuple(
                 Call(call.service, "Publish", call.target, {name: entry[name] for name in entry if name != "Id"})

@@ -83,8 +83,9 @@ WRITE_EXCEPTIONS = frozenset(
     cognito-idp:VerifyUserAttribute elasticache:TestFailover elasticache:TestMigration iotwireless:TestWirelessDevice
     lightsail:TestAlarm location:BatchEvaluateGeofences pinpoint-sms-voice-v2:VerifyDestinationNumber
     resiliencehub:ResolveAppVersionResources securityagent:VerifyTargetDomain ses:VerifyDomainDkim
-    ses:VerifyDomainIdentity ses:VerifyEmailAddress ses:VerifyEmailIdentity sns:VerifySMSSandboxPhoneNumber stepfunctions:TestState
-    storagegateway:RetrieveTapeArchive storagegateway:RetrieveTapeRecoveryPoint support:ResolveCase
+    ses:VerifyDomainIdentity ses:VerifyEmailAddress ses:VerifyEmailIdentity sns:VerifySMSSandboxPhoneNumber
+    stepfunctions:TestState storagegateway:RetrieveTapeArchive storagegateway:RetrieveTapeRecoveryPoint
+    support:ResolveCase
     """.split()
 )
 """Writes in spite of their verb: they send a code, run a backend, begin a job that reports, or settle something."""

@@ -34,6 +34,7 @@ from redrive.prove.guess.http_answers import guessed_document
 from redrive.prove.play.events import Called, DeadLettered, Ended, Ending, Event, Sent, Shown
 from redrive.prove.play.faults import LETS_IN, REDRIVES_MAX, Act, Fault, Leg, Strike
 from redrive.prove.play.running import Died, Passage, Run, given, handles_of, told
+from redrive.prove.play.sql import Sql
 from redrive.prove.play.strikes import Strikes
 from redrive.prove.play.transport import Asked, Transport, Way, can_retry
 from redrive.prove.play.variables import process_variables, run_variables
@@ -41,6 +42,8 @@ from redrive.prove.play.web import Web
 from redrive.prove.process.exchange import HttpAnswer, HttpAsked
 from redrive.prove.process.http import answered_http
 from redrive.prove.process.http_async import answered_libraries
+from redrive.prove.process.sql_drivers import answered_sql
+from redrive.prove.process.sql_exchange import SqlAnswer, SqlAsked, SqlRefusal
 from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.process.surroundings import Surroundings, replaced, variables
 from redrive.prove.process.threads import Threads, Unordered
@@ -115,6 +118,7 @@ class Performance:
         self._read_json = functools.cache(self._guessed_document)
         self.web = Web(given, self._read_json)
         self.made_up = self.web.guesses
+        self.sql = Sql(self.stage, lambda: self.subject.file, self.made_up)
         """The answers that were made up: of HTTP, and of reads of what the engine does not have."""
         self.failed_at: tuple[str, ...] = ()
         """The lines of the user's code in the traceback of the last run that failed."""
@@ -171,6 +175,7 @@ class Performance:
             stack.enter_context(watched_effects(self._happening))
             stack.enter_context(answered_http(self.request))
             stack.enter_context(answered_libraries(self.request))
+            stack.enter_context(answered_sql(self.query, self._connected))
             stack.enter_context(ended_waiters(lambda service: service not in models().specs))
             stack.enter_context(transport.entered())
             yield
@@ -263,6 +268,8 @@ class Performance:
         finally:
             self._running.pop()
             self.surroundings.move_to(self.stage.now)
+            if self.sql.has(run.number) and self._escape is None:
+                self.sql.end(run.number)
         if self._is_over:
             raise Known
         if self._escape is not None:
@@ -308,6 +315,25 @@ class Performance:
                 return self.web.answer(asked, call)
             with self._boundary(call, self._note_call(call), is_retried=False) as passage, self._inside():
                 return self.web.pass_on(asked, call, passage, is_outage=call.name == self.outage)
+
+    def query(self, asked: SqlAsked) -> SqlAnswer | SqlRefusal:
+        """Answer a statement to a database."""
+        place = (self._running[-1].number if self._running else 0, asked.connection)
+        call = self.sql.call_of(place, asked)
+        with self._escaping():
+            if not self._threads.is_mine:
+                raise self._threads.refuse(f"a thread that goes on by itself asks a database: {asked.text}")
+            if call is None or not self._running or self._is_inside.get():
+                return self.sql.answer(place, asked)
+            with self._boundary(call, self._note_call(call), is_retried=False) as passage, self._inside():
+                answer = self.sql.pass_on(place, asked, passage)
+            return answer
+
+    def _connected(self) -> int | None:
+        """The number of a new connection to a database; None if it is none of the handler's."""
+        if not self._is_handlers():
+            return None
+        return self.sql.connect(self._running[-1].number)
 
     def _guessed_document(self) -> Document:
         """What answers over HTTP say that nobody has given: what the handler reads of them."""

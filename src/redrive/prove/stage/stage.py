@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from redrive.core.clock import Instant, parse_instant
 from redrive.core.documents import Document
@@ -75,6 +75,18 @@ def models() -> Models:
     return Models()
 
 
+class Attached(Protocol):
+    """Another part of the world, which is saved and restored with the engine: databases."""
+
+    def save(self) -> object: ...
+
+    def load(self, saved: object) -> None: ...
+
+    def told(self) -> str:
+        """Its whole state as text; equal states give equal texts."""
+        ...
+
+
 class StageClock:
     """A clock that stands still at its set time."""
 
@@ -107,6 +119,7 @@ class Stage:
         self._awaited: Mark | None = None
         self.more_deciding: Step[str] = lambda _: ""
         """What else decides what is delivered next, as text: for a mapping from a stream, its positions."""
+        self.attached: list[Attached] = []
         self._store = SqliteStore(None, clock=self.clock, entropy=self._ids)
         registry = bind_registry(self._store, models())
         workers = [worker for worker in build_workers(SilentLog()) if not worker.upkeep]
@@ -159,6 +172,10 @@ class Stage:
         """Run a step. `asked` describes it."""
         return self._ask(asked, lambda: self.engine.run(step))
 
+    def ask(self, asked: tuple[object, ...], ask: Callable[[], T]) -> T:
+        """Ask another part of the world. `asked` describes the question."""
+        return self._ask(asked, ask)
+
     def respond(self, asked: tuple[object, ...], request: Callable[[], HttpRequest]) -> HttpResponse:
         """Answer a request through the gateway. `asked` describes the request; `request` makes it, only if needed."""
         return self._ask(asked, lambda: self._gateway.respond(request()))
@@ -203,7 +220,8 @@ class Stage:
         self._pages = tuple(
             known if page == known else page for page, known in zip_longest(pages, self._pages) if page is not None
         )
-        return Saved(self._pages, snapshot.resources, self.now, self._serial)
+        others = tuple(one.save() for one in self.attached)
+        return Saved(self._pages, snapshot.resources, self.now, self._serial, others)
 
     def load(self, saved: Saved) -> None:
         """Restore a saved state. Only this can move time backwards."""
@@ -211,6 +229,8 @@ class Stage:
         self._store.load(Snapshot(b"".join(saved.pages), saved.resources))
         self.clock.set(saved.now)
         self._serial = saved.serial
+        for number, one in enumerate(self.attached):
+            one.load(saved.others[number] if number < len(saved.others) else None)
 
     def mark(self, index: int, traces: frozenset[Trace], *, is_after: bool) -> None:
         """Mark this place on the tape, with the whole state.
@@ -228,7 +248,8 @@ class Stage:
 
     def digest(self) -> bytes:
         """A hash of everything that decides what happens next, except the time."""
-        return _hashed(repr(self._store.rows((*DECIDING_TABLES, *LEFT_TABLES))))
+        others = "".join(one.told() for one in self.attached)
+        return _hashed(repr(self._store.rows((*DECIDING_TABLES, *LEFT_TABLES))) + others)
 
     def likeness(self, *others: object) -> bytes:
         """A hash for deduplication: two moments with the same hash continue alike, as far as the stage's state decides.
@@ -236,7 +257,7 @@ class Stage:
         See `renamed`.
         """
         held = repr(self._store.rows(DECIDING_TABLES)) + self.engine.run(self.more_deciding)
-        left = [repr(self._store.rows(LEFT_TABLES)), *map(repr, others)]
+        left = [repr(self._store.rows(LEFT_TABLES)), *map(repr, others), *(one.told() for one in self.attached)]
         return _hashed(held + renamed(left, held, self._ids.drawn))
 
     def settle(self) -> None:

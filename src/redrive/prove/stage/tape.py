@@ -23,13 +23,14 @@ T_co = TypeVar("T_co", covariant=True)
 class Saved:
     """The state of a stage at an instant: its store's pages, most of which are shared with other moments.
 
-    `serial` counts the legs that have begun at that instant.
+    `serial` counts the legs that have begun at that instant; `others` are the other parts of the world.
     """
 
     pages: tuple[bytes, ...]
     resources: ResourceCache
     now: Instant
     serial: int
+    others: tuple[object, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
