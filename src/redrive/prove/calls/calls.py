@@ -9,8 +9,8 @@ from typing import cast
 
 from botocore.client import BaseClient
 
-from redrive.prove.calls.statements import is_read_statement
 from redrive.prove.calls.verbs import is_read
+from redrive.prove.process.statements import is_read_statement
 
 Params = Mapping[str, object]
 

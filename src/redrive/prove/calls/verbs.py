@@ -11,7 +11,7 @@ import functools
 import re
 from collections.abc import Mapping
 
-from redrive.prove.calls.statements import is_read_statement
+from redrive.prove.process.statements import is_read_statement
 
 READS = frozenset(
     """

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from redrive.core.clock import SECOND_MS
 from redrive.prove.calls.calls import SQL_SERVICE, Call
-from redrive.prove.calls.statements import first_word, is_read_statement
 from redrive.prove.play.running import Passage
 from redrive.prove.play.transport import Way
 from redrive.prove.process.sql_exchange import (
@@ -26,6 +25,7 @@ from redrive.prove.process.sql_exchange import (
     SqlAsked,
     SqlRefusal,
 )
+from redrive.prove.process.statements import first_word, is_read_statement
 from redrive.prove.sql.server import Place, Server
 from redrive.prove.sql.statement import named_placeholders, translated
 from redrive.prove.sql.tables import Schema, schema_of

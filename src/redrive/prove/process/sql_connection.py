@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from types import SimpleNamespace, TracebackType
 from typing import Protocol, Self, SupportsIndex, cast
 
-from redrive.prove.calls.statements import first_word
 from redrive.prove.process.sql_exchange import Bound, SqlAnswer, SqlAsk, SqlAsked, SqlRefusal
+from redrive.prove.process.statements import first_word
 
 _NO_TRANSACTION = frozenset({"BEGIN", "COMMIT", "END", "ROLLBACK", "START"})
 _CHANGING = frozenset({"DELETE", "INSERT", "REPLACE", "UPDATE"})

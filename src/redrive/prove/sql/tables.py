@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from redrive.prove.calls.statements import first_word
 from redrive.prove.guess.reading import own_files, parsed
+from redrive.prove.process.statements import first_word
 from redrive.prove.sql.statement import Table, merged, named_placeholders, statements_of, translated
 
 _WORDS = frozenset({"CREATE", "DELETE", "INSERT", "REPLACE", "SELECT", "UPDATE", "WITH"})

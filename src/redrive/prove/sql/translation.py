@@ -15,7 +15,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from redrive.prove.calls.statements import first_word
+from redrive.prove.process.statements import first_word
 from redrive.prove.sql.statement import Statement, Table
 
 _NOW = re.compile(r"('(?:[^']|'')*'|\"[^\"]*\")|\bCURRENT_(TIMESTAMP|DATE|TIME)\b", re.IGNORECASE)
