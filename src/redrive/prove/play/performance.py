@@ -40,6 +40,7 @@ from redrive.prove.play.transport import Asked, Transport, Way, can_retry
 from redrive.prove.play.variables import process_variables, run_variables
 from redrive.prove.play.web import Web
 from redrive.prove.process.exchange import HttpAnswer, HttpAsked
+from redrive.prove.process.files import Files
 from redrive.prove.process.http import answered_http
 from redrive.prove.process.http_async import answered_libraries
 from redrive.prove.process.sql_drivers import answered_sql
@@ -118,6 +119,7 @@ class Performance:
         self._read_json = functools.cache(self._guessed_document)
         self.web = Web(given, self._read_json)
         self.made_up = self.web.guesses
+        self.files = Files(self._running_number, lambda what, how: self.made_up.update({what: how}))
         self.sql = Sql(self.stage, lambda: self.subject.file, self.made_up)
         """The answers that were made up: of HTTP, and of reads of what the engine does not have."""
         self.failed_at: tuple[str, ...] = ()
@@ -175,6 +177,7 @@ class Performance:
             stack.enter_context(watched_effects(self._happening))
             stack.enter_context(answered_http(self.request))
             stack.enter_context(answered_libraries(self.request))
+            stack.enter_context(self.files.entered(self.subject.file))
             stack.enter_context(answered_sql(self.query, self._connected))
             stack.enter_context(ended_waiters(lambda service: service not in models().specs))
             stack.enter_context(transport.entered())
@@ -268,6 +271,7 @@ class Performance:
         finally:
             self._running.pop()
             self.surroundings.move_to(self.stage.now)
+            self.files.end(run.number)
             if self.sql.has(run.number) and self._escape is None:
                 self.sql.end(run.number)
         if self._is_over:
@@ -329,11 +333,14 @@ class Performance:
                 answer = self.sql.pass_on(place, asked, passage)
             return answer
 
+    def _running_number(self) -> int | None:
+        """The number of the run whose code is running; None inside its calls, and for any other code."""
+        return self._running[-1].number if self._running and not self._is_inside.get() else None
+
     def _connected(self) -> int | None:
         """The number of a new connection to a database; None if it is none of the handler's."""
-        if not self._is_handlers():
-            return None
-        return self.sql.connect(self._running[-1].number)
+        run = self._running_number()
+        return None if run is None else self.sql.connect(run)
 
     def _guessed_document(self) -> Document:
         """What answers over HTTP say that nobody has given: what the handler reads of them."""

@@ -277,6 +277,9 @@ class Server:
             content = _content_of_file(name) if dialect == "sqlite" else b""
             self._bases[name] = Database(self._now, content)
             self._versions[name] = 0
+            if name.startswith("/tmp/"):  # noqa: S108 - as functions have it.
+                why = "its rows are kept between runs, although /tmp belongs to one environment, and is empty in a new one"
+                self._told(f"database {name}", why)
             if content:
                 self._told(
                     f"database {Path(name).name}", "begins with what the file holds now; the file stays as it is"
