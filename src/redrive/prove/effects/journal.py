@@ -139,7 +139,7 @@ class Journal:
             case "sqs", "SendMessageBatch":
                 self._note_batch(call, answer)
             case "s3", _ if "Key" in call.params:
-                self._note_object(call)
+                self._note_object(call, answer)
             case "scheduler", _:
                 self._set(Trace(str(call), str(call), call.target, facts=self._facts(call)))
             case "http", _:
@@ -189,10 +189,12 @@ class Journal:
         else:
             self._set(Trace(_deleted(call.target), item.label, item.identity, role))
 
-    def _note_object(self, call: Call) -> None:
+    def _note_object(self, call: Call, answer: Params) -> None:
         """An object that the handler made itself and deletes again leaves nothing behind."""
         key = f"{call.target}/{call.params['Key']}"
-        trace = Trace(f"{call.operation} on {call.target}", self.stable(key), key, facts=self._object_facts(call))
+        trace = Trace(
+            f"{call.operation} on {call.target}", self.stable(key), key, facts=self._object_facts(call, answer)
+        )
         of_key = {one for one in self.traces if one.identity == key and one.kind.endswith(f" on {call.target}")}
         if call.operation == "DeleteObject":
             made = {one for one in of_key if one.kind.startswith(_MAKING)}
@@ -203,12 +205,19 @@ class Journal:
             self.traces -= {one for one in of_key if one.kind.startswith("DeleteObject ")}
         self._set(trace)
 
-    def _object_facts(self, call: Call) -> Facts:
-        """What a call writes: its parameters without those about its own bytes. Long contents are shown by a hash."""
+    def _object_facts(self, call: Call, answer: Params) -> Facts:
+        """What a call writes: its parameters without those about its own bytes. Long contents are shown by a hash.
+
+        Of an object that is made of parts, or of another object, the entity tag is the hash of its content.
+        """
         params = {name: value for name, value in call.params.items() if name not in _OF_BYTES}
         body = params.get("Body")
         if isinstance(body, bytes | bytearray | str):
             params["Body"] = _content_told(body.encode() if isinstance(body, str) else bytes(body))
+        made = mapping_of(answer.get("CopyObjectResult")) or answer
+        if call.operation in {"CompleteMultipartUpload", "CopyObject"} and isinstance(made.get("ETag"), str):
+            digest = hashlib.sha256(str(made["ETag"]).encode()).hexdigest()
+            params["Content"] = f"hash {digest[:16]}"  # Shorter than what is taken for an id.
         return self._facts(Call(call.service, call.operation, call.target, params))
 
     def _note_message(self, call: Call, message: Params, answer: Params) -> None:

@@ -278,7 +278,7 @@ class Server:
             self._bases[name] = Database(self._now, content)
             self._versions[name] = 0
             if name.startswith("/tmp/"):  # noqa: S108 - as functions have it.
-                why = "its rows are kept between runs, although /tmp belongs to one environment, and is empty in a new one"
+                why = "its rows are kept between runs, although /tmp belongs to one environment and begins empty"
                 self._told(f"database {name}", why)
             if content:
                 self._told(
