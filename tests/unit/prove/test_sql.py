@@ -324,3 +324,25 @@ connection.commit()
 
     assert proved(tmp_path, "psycopg2", body).counterexample is not None
     assert proved(tmp_path, "psycopg2", body, ignored=("sql:UPDATE:accounts#attempts",)).counterexample is None
+
+
+def test_members_of_a_driver_are_there_once_it_is_imported(tmp_path: Path) -> None:
+    """A row as a dict, the exception above all others, and the date from a table that is none."""
+    driver = """import pymysql
+connect = lambda: pymysql.connect(host='db', db='shop', cursorclass=pymysql.cursors.DictCursor)"""
+    verdict = proved(
+        tmp_path,
+        driver,
+        """
+cursor = connection.cursor()
+try:
+    cursor.execute("SELECT NOW() AS now FROM dual")
+    assert list(cursor.fetchone()) == ["now"]
+    cursor.execute("INSERT IGNORE INTO orders (id) VALUES (%s)", (order["order"],))
+    connection.commit()
+except pymysql.MySQLError as error:
+    raise RuntimeError(str(error)) from error
+""",
+    )
+
+    assert verdict.counterexample is None

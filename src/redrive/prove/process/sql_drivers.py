@@ -238,6 +238,9 @@ class _StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         made_stand_in(module)
         if module.__name__ in _TAKEN_OVER:
             self._take(module)
+        for name in STAND_INS:  # As the drivers do: pymysql.cursors is there once pymysql is.
+            if name.rpartition(".")[0] == module.__name__:
+                importlib.import_module(name)
 
     def forget(self) -> None:
         """Take the stand-ins out again."""

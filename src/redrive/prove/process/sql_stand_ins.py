@@ -55,6 +55,7 @@ def _errors(family: str) -> dict[str, object]:
             made[name] = type(
                 name, (made[parent],), {"__module__": f"{family}.errors", "pgcode": code, "sqlstate": code}
             )
+        made["MySQLError"] = made["Error"]  # PyMySQL's name for the exception above all others.
         _MADE[family] = {name: kind for name, kind in made.items() if name != "Exception"}
     return dict(_MADE[family])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from redrive.prove.process.sql_exchange import (
     CHECK,
@@ -94,8 +95,7 @@ class Database:
         """Make a table, or the columns and keys that it lacks; returns what was made, in words."""
         known = self.columns_of(table.name)
         if not known:
-            if not table.columns:
-                return ""
+            table = table if table.columns else replace(table, columns={"id": ""})
             self._make(declaration(table))
             keys = "; ".join(", ".join(key) for key in table.keys)
             return f"columns {', '.join(table.columns)}" + (f", unique by {keys}" if keys else "")

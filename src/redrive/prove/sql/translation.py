@@ -32,6 +32,7 @@ _TYPES: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"FLOAT", "DOUBLE"}), "REAL"), (frozenset({"BINARY", "VARBINARY", "BLOB"}), "BLOB"),
 )  # fmt: skip
 
+_FROM_NOTHING = re.compile(r"(?i)\s+FROM\s+dual\b")
 _BEYOND = frozenset({"CALL", "COPY", "DO", "MERGE"})
 _CATALOGS = frozenset({"information_schema", "pg_catalog", "mysql", "sys"})
 
@@ -84,7 +85,7 @@ def _for_sqlite(tree: exp.Expression) -> str:
         lock.pop()
     for conflict in list(tree.find_all(exp.OnConflict)):
         _settle_conflict(conflict)
-    return str(tree.transform(_own_form).sql(dialect="sqlite"))
+    return _FROM_NOTHING.sub("", str(tree.transform(_own_form).sql(dialect="sqlite")))
 
 
 def _settle_conflict(conflict: exp.OnConflict) -> None:
@@ -176,6 +177,7 @@ def _tables(tree: exp.Expression) -> Iterator[Table]:
         return
     named = {cte.alias_or_name for cte in tree.find_all(exp.CTE)}
     tables = [one for one in tree.find_all(exp.Table) if one.name and one.name not in named]
+    tables = [one for one in tables if one.name.lower() != "dual"]
     tables = [one for one in tables if not one.args.get("db") or one.db.lower() not in _CATALOGS]
     by_alias = {one.alias_or_name: one.name for one in tables}
     columns: dict[str, dict[str, str]] = {one.name: {} for one in tables}
