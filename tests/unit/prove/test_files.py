@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -27,10 +26,10 @@ def handler(event, context):
 """
 
 
-def proved(folder: Path, body: str, **options: Any) -> Verdict:
+def proved(folder: Path, body: str, faults: int = 1) -> Verdict:
     lines = "".join(f"    {line}\n" for line in body.strip("\n").split("\n"))
     (folder / "app_files.py").write_text(HEAD + lines, "utf-8")
-    return prove(subject_of("app_files:handler", folder), Options(**({"faults": 1, "bodies": (ORDER,)} | options)))
+    return prove(subject_of("app_files:handler", folder), Options(faults=faults, bodies=(ORDER,)))
 
 
 def test_each_run_begins_with_an_empty_tmp(tmp_path: Path) -> None:

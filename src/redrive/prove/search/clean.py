@@ -102,7 +102,7 @@ def learn(performance: Performance, options: Options, elsewhere: Sequence[Left],
     if not clean.effects:
         raise UserError(
             "The handler changes nothing that can be seen, so nothing can be lost or repeated.",
-            next_step="Only boto3 calls, requests over HTTP and effects declared with redrive.handler are seen.",
+            next_step="Only boto3 calls, requests over HTTP, SQL and effects declared with redrive.handler are seen.",
             exit_code=2,
         )  # fmt: skip
     return clean
