@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from redrive.cli.paragraphs import print_paragraph
-from redrive.cli.verdicts import print_steps
+from redrive.cli.verdicts import print_change, print_steps
 from redrive.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def command(
     The handler runs in this process; its boto3 calls and its requests over HTTP are answered here, and nothing leaves
     it. In a history, runs
     crash, calls fail or lose their answers, messages come twice, at once or days later, and dead letters are redriven.
-    A queue feeds the handler; with --trigger eventbridge, or where the template has a rule for it, events invoke it;
-    with --trigger s3, notifications of S3 do.
+    A queue feeds the handler, or whatever the template or --trigger says: events, a stream, a task of Step Functions,
+    an API.
     Without MODULE:HANDLER the code in the template is proved. Exit code 1 if there is such a history; 3 if the search
     was stopped by --seconds before it had played all of them.
 
@@ -231,11 +231,13 @@ def _print(verdict: Verdict) -> None:
     console = Console(highlight=False, soft_wrap=True)
     found = verdict.counterexample
     is_finished = verdict.bounds.is_finished
-    mark = "[red]✗[/red]" if found is not None else "[green]✓[/green]" if is_finished else "[yellow]…[/yellow]"
-    console.print(f"{mark} {escape(verdict.handler)}: {escape(verdict.sentence)}")
+    first, mark = ("✗ ", "red") if found is not None else ("✓ ", "green") if is_finished else ("… ", "yellow")
+    print_paragraph(console, f"{verdict.handler}: {verdict.sentence}", first=first, mark=mark)
     effects = ", ".join(f"{count} × {kind}" for kind, count in verdict.effects.items())
-    console.print(f"  effects of a clean run: {escape(effects)}")
-    console.print(f"  ledger: {escape(verdict.ledger or 'none was recognised')}")
+    print_paragraph(console, effects, first="  effects of a clean run: ")
+    print_paragraph(console, verdict.ledger or "none was recognised", first="  ledger: ")
+    if verdict.randomness:
+        print_paragraph(console, verdict.randomness, first="  randomness: ")
     for name, guess in verdict.assumptions.items():
         is_note = name.startswith(("misspelt ", "FunctionResponseTypes"))
         way = " (declare it with --template)" if name.startswith(("table ", "queue ", "mapping")) else ""
@@ -254,10 +256,16 @@ def _cut(text: str) -> str:
 
 
 def _print_story(console: Console, found: Counterexample) -> None:
-    console.print(f"\n[bold]{escape(found.violation.sentence)}[/bold]\n")
+    console.print()
+    print_paragraph(console, found.violation.sentence, style="bold")
+    console.print()
     print_steps(console, found)
     console.print()
     print_paragraph(console, found.advice)
+    if found.change is not None:
+        print_change(console, found.change)
+        print_paragraph(console, f"{found.tried} {found.change.note}".strip())
+    console.print()
     print_paragraph(
         console, "This history was played again through the whole wire: signed requests, HTTP bytes, boto3's retries."
     )

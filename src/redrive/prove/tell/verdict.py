@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from redrive.prove.judge.judge import Violation
 from redrive.prove.play.faults import History
+from redrive.prove.search.search import Searched
 from redrive.prove.stage.trigger import Kind
+from redrive.prove.tell.advice.changes.changes import Change
 from redrive.prove.tell.story import Step
 
 
@@ -37,6 +39,12 @@ class Counterexample:
     violation: Violation
     steps: Sequence[Step]
     advice: str
+    cause: str = ""
+    """The name of the cause that the advice is about; empty if the history does not show one."""
+    change: Change | None = None
+    """A change of the handler's source after which this history breaks no rule any more."""
+    tried: str = ""
+    """What was seen when the change was tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +63,19 @@ class Verdict:
     bodies: Sequence[str]
     counterexample: Counterexample | None
     trigger: Kind = Kind.SQS
+    draws: int = 1
+    """On how many draws of its randomness the handler was judged; more than one if they made a difference."""
+    drawn: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Kinds of effects whose number follows from what is drawn: the least and the most of some clean runs."""
+
+    @property
+    def randomness(self) -> str:
+        """What the handler's randomness means for the verdict; empty if it makes no difference."""
+        if self.draws < 2:
+            return ""
+        told = [f"{kind} ({least} to {most})" for kind, (least, most) in self.drawn.items()]
+        kinds = f"; how many there are is drawn, and no fault: {', '.join(told)}" if told else ""
+        return f"the handler draws, and was judged on {self.draws} draws{kinds}"
 
     @property
     def sentence(self) -> str:
@@ -89,17 +110,34 @@ class Verdict:
             "ledger": self.ledger,
             "assumptions": dict(self.assumptions),
             "trigger": self.trigger.value,
+            "randomness": {"draws": self.draws, "effects": {kind: list(found) for kind, found in self.drawn.items()}},
             "messages": list(self.bodies),
             "counterexample": None if found is None else _document(found),
         }  # fmt: skip
         return json.dumps(document, indent=2, ensure_ascii=False)
 
 
+def tried_told(searched: Searched, faults: int) -> str:
+    """What was seen when a change of the source was tried."""
+    this = "With this change that history breaks no rule"
+    if searched.found is not None:
+        rule = searched.found.violation.rule.value
+        more = _faults(sum(leg.faults for leg in searched.found.history))
+        return f"{this}; another one with {more} still does ({rule}): prove it again."
+    if not searched.is_finished:
+        return f"{this}, and none of the first {searched.histories} that were tried does."
+    return f"{this}, and none with up to {_faults(faults)} does ({_histories(searched.histories)})."
+
+
 def _document(found: Counterexample) -> dict[str, object]:
     return {
         "rule": found.violation.rule.value,
         "summary": found.violation.sentence,
+        "cause": found.cause,
         "advice": found.advice,
+        "change": None
+        if found.change is None
+        else {"file": found.change.file, "diff": found.change.diff, "note": found.change.note, "tried": found.tried},
         "history": [str(leg) for leg in found.history],
         "through_the_wire": True,
         "steps": [
