@@ -231,6 +231,8 @@ def _print(verdict: Verdict) -> None:
     effects = ", ".join(f"{count} × {kind}" for kind, count in verdict.effects.items())
     console.print(f"  effects of a clean run: {escape(effects)}")
     console.print(f"  ledger: {escape(verdict.ledger or 'none was recognised')}")
+    if verdict.randomness:
+        print_paragraph(console, verdict.randomness, first="  randomness: ")
     for name, guess in verdict.assumptions.items():
         is_note = name.startswith(("misspelt ", "FunctionResponseTypes"))
         way = " (declare it with --template)" if name.startswith(("table ", "queue ", "mapping")) else ""

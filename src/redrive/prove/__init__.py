@@ -5,9 +5,8 @@ The rooms, top to bottom; a room imports only rooms below it:
     proving    a proof from beginning to end
     tell       verdict.py    the result of a search
                story.py      a history told in numbered steps
-               advice.py     what to do about it
-               advice_on_requests.py  the same about requests over HTTP
                words.py      the words about FIFO queues, topics, schedules, tasks and APIs
+               advice/       what to do about it: causes.py recognises why, words.py says so
                export.py     a counterexample as a test
     search     options.py    the options of a proof
                clean.py      what runs without faults leave behind

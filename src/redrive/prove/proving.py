@@ -12,7 +12,7 @@ from pathlib import Path
 import boto3
 
 from redrive.core.clock import Instant
-from redrive.core.errors import UserError
+from redrive.core.errors import Bug, UserError
 from redrive.prove.effects.contents import Left
 from redrive.prove.guess.answer_names import FAILURES, misspelt_names
 from redrive.prove.guess.contents import PLAIN_FILE, FileContent, content_for
@@ -27,7 +27,8 @@ from redrive.prove.process.clients import remembered_clients
 from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.process.surroundings import is_set
 from redrive.prove.process.threads import Unordered
-from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_elsewhere, require_matches
+from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_elsewhere, play_clean, require_matches
+from redrive.prove.search.draws import DRAWS_LOOKED_AT, Draws, draw_of, draws_of
 from redrive.prove.search.fitting import play_fitted
 from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.search import Found, Progress, Search, Searched
@@ -50,7 +51,9 @@ from redrive.prove.stage.template import (
     local_subject,
 )
 from redrive.prove.stage.trigger import Kind, Trigger, usual_trigger
-from redrive.prove.tell.story import advice_for, tell
+from redrive.prove.tell.advice.advice import advice_for
+from redrive.prove.tell.advice.case import Case
+from redrive.prove.tell.story import tell
 from redrive.prove.tell.verdict import Bounds, Counterexample, Verdict
 
 
@@ -82,13 +85,29 @@ def prove(
     Without a subject, the code in the template is proved. Errors: UserError if the handler fails without any fault, has
     no visible effect, or behaves differently from run to run.
     """
-    with _prepared(subject, options) as world:
-        with _opened(world, options, Short) as performance:
-            clean = learn(performance, options, world.elsewhere, EndedWorld(performance))
-            require_matches(options, clean)
-            searched = Search(performance, clean.judge, faults_max=options.faults).run(progress, may_go_on)
+    with _prepared(subject, options) as prepared:
+        world, clean, searched = _searched(prepared, options, progress, may_go_on)
         example = None if searched.found is None else _confirmed(world, options, searched.found)
     return _verdict(world, options, clean, searched, example)
+
+
+def _searched(
+    prepared: _World, options: Options, progress: Progress, may_go_on: Callable[[], bool]
+) -> tuple[_World, Clean, Searched]:  # fmt: skip
+    """Search on each draw that is to be judged, until a counterexample is found; with the world of the last draw."""
+    whole: Searched | None = None
+    for seed in prepared.draws.seeds:
+        world = replace(prepared, seed=seed)
+        with _opened(world, options, Short) as performance:
+            clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
+            require_matches(options, clean)
+            searched = Search(performance, clean.judge, faults_max=options.faults).run(progress, may_go_on)
+        whole = searched if whole is None else whole.with_more(searched)
+        if whole.found is not None or not whole.is_finished:
+            break
+    if whole is None:
+        raise Bug("a proof without a draw")
+    return world, clean, whole
 
 
 def replay(subject: Subject | None, history: History, options: Options = DEFAULTS) -> Counterexample | None:
@@ -117,6 +136,8 @@ class _World:
     assumptions: Mapping[str, str]
     seed: int
     elsewhere: Sequence[Left]
+    draws: Draws
+    """How it differs from draw to draw; the seed is that of one of them."""
 
 
 @contextmanager
@@ -152,6 +173,8 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
         performance.begin(trigger)
         with performance.entered(Short(performance.stage)):
             saved, fitted = play_fitted(performance, saved)
+        draws = _draws(performance.subject, trigger, saved, options, improvised)
+        performance.stage.load(saved)
         if improvised is not None:
             improvised.repeat(performance.stage)
         saved = performance.stage.save()
@@ -160,6 +183,7 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
         yield _World(
             performance.subject, trigger, saved, assumptions, options.seed,
             _elsewhere(performance.subject, trigger, saved, options),
+            draws,
         )  # fmt: skip
 
 
@@ -291,6 +315,28 @@ def _elsewhere(subject: Subject, trigger: Trigger, saved: Saved, options: Option
             return left_elsewhere(performance)
 
 
+def _draws(
+    subject: Subject, trigger: Trigger, saved: Saved, options: Options, improvised: Improvised | None
+) -> Draws:  # fmt: skip
+    """How what the handler does differs with what it draws: clean runs of several seeds, at the same time.
+
+    Tables and queues that only some draws come to are made, too.
+    """
+    draws = []
+    for seed in range(options.seed, options.seed + DRAWS_LOOKED_AT):
+        with contextlib.closing(
+            Performance(subject, seed=seed, improvised=improvised, given=options.given)
+        ) as performance:
+            performance.stage.load(saved)
+            if improvised is not None:
+                improvised.repeat(performance.stage)
+            performance.begin(trigger)
+            with performance.entered(Short(performance.stage)):
+                draw = draw_of(performance, seed, play_clean)
+        draws += [] if draw is None else [draw]
+    return draws_of(draws) if draws else Draws((options.seed,))
+
+
 def _confirmed(world: _World, options: Options, found: Found) -> Counterexample:
     """The counterexample, played again through the whole wire. Errors: UserError if it breaks no rule there."""
     example, _ = _played(world, options, found.history)
@@ -306,7 +352,7 @@ def _confirmed(world: _World, options: Options, found: Found) -> Counterexample:
 def _played(world: _World, options: Options, history: History) -> tuple[Counterexample | None, Sequence[Strike]]:
     """The violation in a history, and the strikes whose calls it does not reach."""
     with _opened(world, options, Wire) as performance:
-        clean = learn(performance, options, world.elsewhere, EndedWorld(performance))
+        clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
         events: list[Event] = []
         named: list[Leg] = []
         unmet: list[Strike] = []
@@ -321,8 +367,24 @@ def _played(world: _World, options: Options, history: History) -> tuple[Countere
             violation = Search(performance, clean.judge, faults_max=0).finish(history, events)
         if violation is None:
             return None, unmet
-        advice = advice_for(violation, events, clean.judge.ledger)
-        return Counterexample((*named, *history[len(named) :]), violation, tell(events), advice), unmet
+        journal = performance.journal
+        case = Case(
+            violation, tuple(events), clean.judge.ledger, journal.key_names, journal.stable, source_of(world.subject)
+        )  # fmt: skip
+        advice = advice_for(case)
+        whole = (*named, *history[len(named) :])
+        return Counterexample(whole, violation, tell(events), advice.text, advice.cause), unmet
+
+
+def source_of(subject: Subject) -> Callable[[str], str]:
+    """The text of a file of the user's code, by the name that places have; empty if there is none."""
+    root = subject.root if isinstance(subject, NamedSubject) else None
+
+    def read(name: str) -> str:
+        file = None if root is None else root / name
+        return file.read_text("utf-8") if file is not None and file.is_file() else ""
+
+    return read
 
 
 def _verdict(
@@ -335,10 +397,12 @@ def _verdict(
             searched.histories,
             searched.merged,
             searched.runs,
-            options.seed,
+            world.seed,
             searched.faults,
             searched.is_finished or searched.found is not None,
         ),
+        draws=len(world.draws.seeds),
+        drawn=dict(world.draws.ranges),
         effects=clean.effects,
         ledger=clean.judge.ledger.name,
         assumptions=world.assumptions,

@@ -81,6 +81,12 @@ class Searched:
     """The number of faults up to which all histories were played; -1 is none."""
     is_finished: bool = False
 
+    def with_more(self, other: Searched) -> Searched:
+        """Both searches as one, as of two draws of a handler's randomness."""
+        sums = (self.histories + other.histories, self.merged + other.merged, self.runs + other.runs)
+        is_finished = self.is_finished and other.is_finished
+        return Searched(*sums, other.found, min(self.faults, other.faults), is_finished)
+
 
 Progress = Callable[[int, int, int], None]
 """Receives the current number of faults, the number of histories so far, and the number that wait."""

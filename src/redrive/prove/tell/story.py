@@ -8,49 +8,18 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from redrive.core.clock import SECOND_MS, Instant
-from redrive.prove.calls.calls import HTTP_SERVICE, key_text
-from redrive.prove.calls.sorting import LedgerRows
-from redrive.prove.judge.judge import Rule, Violation
+from redrive.prove.calls.calls import HTTP_SERVICE
 from redrive.prove.play.events import Called, DeadLettered, Delivered, Ended, Ending, Event, Sent, Shown
 from redrive.prove.play.faults import ENDS_RUN, Act, Fault
 from redrive.prove.process.subject import Place
 from redrive.prove.stage.stage import START
 from redrive.prove.stage.trigger import Kind
 from redrive.prove.tell import words
-from redrive.prove.tell.advice import advice_on_loss
-from redrive.prove.tell.advice_on_requests import advice_on_repeated_request, advice_on_unchecked_status
 
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 STEPS_MAX = 40
 """A story with more steps than this is shortened."""
 _ANSWER_CHARS_MAX = 100
-_MESSAGE_KEY = "take the key from the message's body, never from its message id, which a duplicate and a redrive change"
-_REPUBLISHED = (
-    "A producer that gets no answer publishes its event again, under another event id: take the key from the detail, "
-    "where the producer says what the event is about, and not from the event's id."
-)
-_EVENT_KEY = (
-    "take a part of its detail as the key, or the id of the event if AWS publishes it; never the request id, which a "
-    "duplicate changes"
-)
-_RECORD_KEY = (
-    "take the key from what the record says; its sequence number is the same when it is read again, but not when its "
-    "producer puts it a second time; never take the request id"
-)
-_CHANGE_KEY = "take the record's eventID as the key, or its table's key with a version; never the request id"
-_CALL_KEY = "take a part of the event as the key; never the request id, which a second call changes"
-_NOTIFICATION_KEY = (
-    "take bucket, key, versionId and sequencer of the record as the key; its eventTime and eTag may be those of "
-    "another change, and a duplicate changes the request id"
-)
-_ORDER = (
-    "A record that comes again may come after newer ones that were done: write under a condition that refuses what is "
-    "older, such as a version. "
-)
-_KEYS = {
-    Kind.SQS: _MESSAGE_KEY, Kind.EVENTBRIDGE: _EVENT_KEY, Kind.LAMBDA: _CALL_KEY, Kind.KINESIS: _RECORD_KEY,
-    Kind.DYNAMODB: _CHANGE_KEY, Kind.S3: _NOTIFICATION_KEY, **words.KEYS,
-}  # fmt: skip
 _RECORD = "record"
 _GIVEN = {
     Kind.SQS: "message", Kind.EVENTBRIDGE: "event, as the request", Kind.LAMBDA: "event, as the request",
@@ -161,11 +130,6 @@ def _steps_of(event: Event) -> Iterator[Step]:
             assert_never(event)
 
 
-def kind_of(events: Sequence[Event]) -> Kind:
-    """What feeds the handler of a history."""
-    return next((event.kind for event in events if isinstance(event, Delivered)), Kind.SQS)
-
-
 def _short(one: str, kind: Kind) -> str:
     """An id, as far as it is shown."""
     return one if kind.is_stream else f"{one[:8]}…"
@@ -236,64 +200,6 @@ def elapsed(at: Instant) -> str:
         if count:
             words.append(f"{count}{unit}")
     return "+" + (" ".join(words) or "0s")
-
-
-def advice_for(violation: Violation, events: Sequence[Event], ledger: LedgerRows) -> str:
-    """What to do, in a sentence or two."""
-    match violation.rule:
-        case Rule.ALL | Rule.UNSTUCK:
-            unchecked = "" if violation.is_endless else advice_on_unchecked_status(events)
-            return unchecked or advice_on_loss(violation, events)
-        case Rule.ONCE:
-            about_request = advice_on_repeated_request(violation.subject, events)
-            return about_request or _advice_on_repetition(events, ledger)
-        case Rule.SAME:
-            order = _ORDER if kind_of(events).is_stream else ""
-            return (
-                f"{order}Write the same at each attempt: make it of the message alone, and not of how often it was "
-                "received or of what an earlier attempt has left. What may differ is left out with --ignore "
-                "'dynamodb:PutItem:TABLE#ATTRIBUTE'."
-            )
-        case Rule.STABLE:
-            return "Record the result with the key, and return the recorded one when the key comes again."
-        case Rule.USERS:
-            return "Look at the step after which the invariant no longer holds."
-        case _:
-            assert_never(violation.rule)
-
-
-def _is_keyed_by_message_id(events: Sequence[Event], ledger: LedgerRows) -> bool:
-    ids = {one for event in events if isinstance(event, Delivered) for one in event.message_ids}
-    calls = [event.call for event in events if isinstance(event, Called) and event.call.target in ledger.tables]
-    return any(one in key_text(call) for call in calls for one in ids)
-
-
-def _advice_on_repetition(events: Sequence[Event], ledger: LedgerRows) -> str:
-    faults = {fault for event in events if isinstance(event, Called) for fault in event.faults}
-    acts = {event.act for event in events if isinstance(event, Sent)}
-    kind = kind_of(events)
-    if Act.REPUBLISH in acts:
-        return words.REPUBLISHED.get(kind, _REPUBLISHED)
-    is_direct = not kind.is_queue and not kind.is_stream
-    key = _KEYS[kind]
-    if is_direct and _is_keyed_by_message_id(events, ledger):
-        what = "the request id, and a duplicate has another one: take a part of its"
-        return f"The key in {ledger.name} is {what} {'detail' if kind is Kind.EVENTBRIDGE else 'event'}."
-    if kind.is_queue and _is_keyed_by_message_id(events, ledger):
-        return f"The key in {ledger.name} is the message id, and a duplicate has another one: take it from the body."
-    if ledger.name is None:
-        return f"Record each execution under a key, with a condition that refuses the second one; {key}."
-    if faults & {Fault.LOST, Fault.LOST_AND_RETRIED, *ENDS_RUN}:
-        return (
-            "The effect happened, and nothing remembers it. Make the effect itself carry the key: a conditional write "
-            "under it, a deduplication id, an idempotency key, or redrive.handler.effect with a lookup."
-        )
-    if acts or Fault.THROTTLED in faults or Fault.OUTAGE in faults:
-        return (
-            f"Claim the execution in {ledger.name} with one conditional write before the effect, not with a read and a "
-            f"later write; {key}; and keep the record longer than a message can live."
-        )
-    return f"Claim the execution in {ledger.name} with one conditional write before the effect; {key}."
 
 
 def _cut(text: str) -> str:

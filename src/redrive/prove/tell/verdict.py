@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from redrive.prove.judge.judge import Violation
 from redrive.prove.play.faults import History
@@ -36,6 +36,8 @@ class Counterexample:
     violation: Violation
     steps: Sequence[Step]
     advice: str
+    cause: str = ""
+    """The name of the cause that the advice is about; empty if the history does not show one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,19 @@ class Verdict:
     bodies: Sequence[str]
     counterexample: Counterexample | None
     trigger: Kind = Kind.SQS
+    draws: int = 1
+    """On how many draws of its randomness the handler was judged; more than one if they made a difference."""
+    drawn: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Kinds of effects whose number follows from what is drawn: the least and the most of some clean runs."""
+
+    @property
+    def randomness(self) -> str:
+        """What the handler's randomness means for the verdict; empty if it makes no difference."""
+        if self.draws < 2:
+            return ""
+        told = [f"{kind} ({least} to {most})" for kind, (least, most) in self.drawn.items()]
+        kinds = f"; how many there are is drawn, and no fault: {', '.join(told)}" if told else ""
+        return f"the handler draws, and was judged on {self.draws} draws{kinds}"
 
     @property
     def sentence(self) -> str:
@@ -83,6 +98,7 @@ class Verdict:
             "ledger": self.ledger,
             "assumptions": dict(self.assumptions),
             "trigger": self.trigger.value,
+            "randomness": {"draws": self.draws, "effects": {kind: list(found) for kind, found in self.drawn.items()}},
             "messages": list(self.bodies),
             "counterexample": None if found is None else _document(found),
         }  # fmt: skip
@@ -93,6 +109,7 @@ def _document(found: Counterexample) -> dict[str, object]:
     return {
         "rule": found.violation.rule.value,
         "summary": found.violation.sentence,
+        "cause": found.cause,
         "advice": found.advice,
         "history": [str(leg) for leg in found.history],
         "through_the_wire": True,
