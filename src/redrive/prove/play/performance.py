@@ -70,6 +70,8 @@ class Performance:
         self._keys: dict[str, tuple[str, ...]] = {}
         threads = Threads(self._is_handlers, lambda: self.stage.now, self._sleep)
         web = Web(given, self._guessed_document)
+        self.web = web
+        """The servers of the world."""
         self.made_up = web.guesses
         """The answers that were made up: of HTTP, and of reads of what the engine does not have."""
         self._state = State(

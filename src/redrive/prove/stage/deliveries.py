@@ -55,6 +55,9 @@ def kind_for(reading: Reading | None) -> tuple[Kind, str] | None:
     if reading.data_class in _CLASSES:
         kind = _CLASSES[reading.data_class]
         return kind, f"{kind.value}, because the handler reads a {reading.data_class}"
+    own = [path for path in reading.paths if path[0] != "Records"]
+    if own and len(own) == len(reading.paths):
+        return Kind.LAMBDA, f"{Kind.LAMBDA.value}, because {reading.paths[own[0]]} reads {_told(own[0])}"
     return None
 
 
