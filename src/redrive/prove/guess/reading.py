@@ -18,7 +18,13 @@ EventPath = tuple[EventKey, ...]
 _REPORTS = re.compile("batchItemFailures|batch_item_failures|BatchProcessor|process_partial_response|redrive.handler")
 
 _DATA_CLASSES: tuple[tuple[str, str], ...] = (
-    (r"\b(S3Event|SQSEvent|SNSEvent|EventBridgeEvent|KinesisStreamEvent|DynamoDBStreamEvent)\b", ""),
+    (
+        (
+            r"\b(S3Event|SQSEvent|SNSEvent|EventBridgeEvent|KinesisStreamEvent|DynamoDBStreamEvent|APIGatewayProxyEvent"
+            r"(?:V2)?|APIGatewayRestResolver|APIGatewayHttpResolver|LambdaFunctionUrl(?:Event|Resolver))\b"
+        ),
+        "",
+    ),
     (r"\bEventType\.KinesisDataStreams\b|\bKinesis(DataStream)?(Record)?(Model|Envelope)\b", "KinesisStreamEvent"),
     (r"\bEventType\.DynamoDBStreams\b|\bDynamoDBStream(Record)?(Model|Envelope)\b", "DynamoDBStreamEvent"),
     (r"\bEventType\.SQS\b|\bSqs(Record)?(Model|Envelope)\b|\bSnsSqsEnvelope\b", "SQSEvent"),

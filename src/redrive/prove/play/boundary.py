@@ -241,7 +241,7 @@ class Boundary:
 
     def _settle_beside(self) -> None:
         with self._inside(False):
-            self._state.threads.beside(self._state.stage.settle)
+            self._state.threads.beside(self._state.messages.settle)
         self._state.surroundings.move_to(self._state.stage.now)
 
     @contextmanager

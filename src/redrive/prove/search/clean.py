@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
@@ -25,7 +25,6 @@ from redrive.prove.play.faults import Fault, Leg, Strike
 from redrive.prove.play.performance import Moment, Performance
 from redrive.prove.search.options import Options
 from redrive.prove.search.reasons import failed, left, require_same_order
-from redrive.prove.stage.trigger import Kind
 
 CLEAN_RUNS_MAX = 20
 """More runs than this without faults and without an empty queue: the handler never finishes the message."""
@@ -47,11 +46,15 @@ class Clean:
     calls: Sequence[Call]
 
 
-def play_clean(performance: Performance) -> list[Event]:
+def play_clean(
+    performance: Performance, after_leg: Callable[[Sequence[Event]], None] = lambda _: None
+) -> list[Event]:  # fmt: skip
     """Play on without faults until nothing is left to deliver. Errors: UserError if something fails nevertheless."""
     events: list[Event] = []
     for _ in range(CLEAN_RUNS_MAX):
-        events += performance.play(Leg())
+        played = performance.play(Leg())
+        after_leg(played)
+        events += played
         for event in events:
             if isinstance(event, Ended) and event.ending is not Ending.RETURNED:
                 raise failed(performance, event)
@@ -89,7 +92,7 @@ def learn(performance: Performance, options: Options, elsewhere: Sequence[Left],
     Errors: UserError if there is no effect.
     """
     beginning = performance.save()
-    own = () if performance.trigger.kind is not Kind.SQS else (f"sqs:*:{performance.trigger.queue_name}",)
+    own = (f"sqs:*:{performance.trigger.queue_name}",) if performance.trigger.kind.is_queue else ()
     performance.journal.sorting = Sorting(options.effects, (*options.ignored, *own))
     events = play_clean(performance)
     rows = {table: rows_of(performance, table) for table in _tables(events)}

@@ -24,7 +24,7 @@ from redrive.prove.calls.given import Given, GivenObject
 from redrive.prove.guess.causes import Mend, mends_for_nothing
 from redrive.prove.guess.hints import Hint, Hints, overlaid
 from redrive.prove.guess.watched import EVENT, At, Watch, WatchedBytes, plain
-from redrive.prove.play.events import Called, Event
+from redrive.prove.play.events import Called, Ended, Ending, Event
 from redrive.prove.play.performance import Performance
 from redrive.prove.play.transport import Short
 from redrive.prove.process.rehearsed import RehearsedSubject
@@ -32,6 +32,7 @@ from redrive.prove.process.surroundings import replaced
 from redrive.prove.search.clean import play_clean
 from redrive.prove.stage.furnished import plain_row
 from redrive.prove.stage.queried_keys import queried_values
+from redrive.prove.stage.reports import refitted
 from redrive.prove.stage.trigger import Trigger
 
 TRIES_MAX = 20
@@ -52,7 +53,6 @@ class Setting:
     """The guessed values of variables, with their places."""
     bodies: Mapping[str, str] = field(default_factory=dict)
     """The texts of answers that were guessed, with their sources."""
-    is_played: bool = False
 
 
 @dataclass(slots=True)
@@ -117,11 +117,16 @@ def _try(setting: Setting, asked: Asked) -> _Tried:
     answers = _Answers(subject.watch, asked)
     events: Sequence[Event] = ()
     failure = ""
+
+    def fit(played: Sequence[Event]) -> None:
+        answers = [one.answer for one in played if isinstance(one, Ended) and one.ending is Ending.RETURNED]
+        refitted(performance.stage, setting.trigger, answers)
+
     try:
         performance.begin(setting.trigger)
         with performance.entered(Short(performance.stage)), answers.watched():
             try:
-                events = play_clean(performance)
+                events = play_clean(performance, fit)
             except UserError as error:
                 failure = str(error)
     finally:

@@ -12,6 +12,7 @@ from redrive.prove.guess.causes import Mend
 from redrive.prove.guess.hints import Hints, overlaid
 from redrive.prove.guess.reading import EventPath, Reading
 from redrive.prove.guess.watched import EVENT
+from redrive.prove.stage.envelopes import SOURCE
 from redrive.prove.stage.positions import skip_to_end
 from redrive.prove.stage.stage import Stage
 from redrive.prove.stage.trigger import Kind, Trigger
@@ -19,6 +20,8 @@ from redrive.prove.stage.trigger import Kind, Trigger
 _BODY: EventPath = ("Records", 0, "body")
 _DATA: EventPath = ("Records", 0, "kinesis", "data")
 _CHANGE: EventPath = ("Records", 0, "dynamodb")
+_RECORD: EventPath = ("Records", 0)
+_OUTSIDE = frozenset({("attributes",), ("messageAttributes",)})
 _IMAGES = ("Keys", "NewImage", "OldImage")
 
 
@@ -27,14 +30,34 @@ def with_hints(trigger: Trigger, hints: Hints, reading: Reading | None) -> Trigg
     mends = [one.mend for one in hints.of(EVENT)]
     if not mends:
         return trigger
-    if trigger.is_direct:
+    if trigger.is_direct or trigger.is_awaited:
         bodies = tuple(_event(body, mends, reading) for body in trigger.bodies)
         return replace(trigger, bodies=bodies, given=bodies if trigger.given == trigger.bodies else trigger.given)
     if trigger.kind is Kind.KINESIS:
         return replace(trigger, bodies=tuple(_record(body, mends, reading) for body in trigger.bodies))
     if trigger.kind is Kind.DYNAMODB:
         return replace(trigger, bodies=tuple(_change(body, mends, reading) for body in trigger.bodies))
-    return replace(trigger, bodies=tuple(_text(overlaid(body, mends, reading, _BODY)) for body in trigger.bodies))
+    bodies = tuple(_text(overlaid(body, mends, reading, _BODY)) for body in trigger.bodies)
+    messages = tuple(replace(one, body=body) for one, body in zip(trigger.messages, bodies, strict=False))
+    return replace(trigger, bodies=bodies, messages=messages)
+
+
+def with_envelopes(texts: tuple[str, ...], hints: Hints) -> tuple[str, ...]:
+    """The messages of a queue with what was changed outside of their bodies: attributes, and the group."""
+    mends = [
+        one.mend for one in hints.of(EVENT) if one.mend.at.path[:2] == _RECORD and one.mend.at.path[2:3] in _OUTSIDE
+    ]
+    return tuple(_record_of(text, mends) for text in texts) if mends else texts
+
+
+def _record_of(body: str, mends: Sequence[Mend]) -> str:
+    record = overlaid({"eventSource": SOURCE, "body": body}, mends, None, _RECORD)
+    attributes = record.get("messageAttributes") if isinstance(record, dict) else None
+    for attribute in attributes.values() if isinstance(attributes, dict) else ():
+        if isinstance(attribute, dict):
+            attribute.setdefault("dataType", "String")
+            attribute.setdefault("stringValue", "sample")
+    return dump_json(record)
 
 
 def settle_furnished(stage: Stage, trigger: Trigger) -> None:

@@ -16,8 +16,8 @@ from redrive.prove.stage.records import put_record
 from redrive.prove.stage.stage import Stage, Waiting
 from redrive.prove.stage.trigger import Trigger
 
-Left = tuple[int, Instant, Waiting]
-"""The type of a saved state."""
+Left = tuple[int, Instant, Waiting, object]
+"""The type of a saved state; the last member is that of a kind of messages."""
 
 
 RECEIVE_MAX = 10
@@ -43,11 +43,11 @@ class Messages(ABC):
 
     def save(self) -> Left:
         """Save the state between two legs."""
-        return self._sent, self.sent_at, self.waiting
+        return self._sent, self.sent_at, self.waiting, None
 
     def load(self, left: Left) -> None:
         """Restore a saved state."""
-        self._sent, self.sent_at, self.waiting = left
+        self._sent, self.sent_at, self.waiting = left[:3]
 
     def send(self, number: int) -> None:
         """Send the message with this number; once more, if it was sent before."""
@@ -65,6 +65,18 @@ class Messages(ABC):
         again = f"{event_id[:-_AGAIN_DIGITS]}{self._sent:0{_AGAIN_DIGITS}d}"
         self._send(self._trigger.bodies[number].replace(event_id, again), number)
         self._sent += 1
+
+    def next_due(self) -> Instant | None:
+        """The next instant at which something is due."""
+        return self._stage.next_due()
+
+    def turn(self) -> bool:
+        """One round of what is due now, and its runs; returns whether anything was due."""
+        return self._stage.turn()
+
+    def settle(self) -> None:
+        """Do what is due now."""
+        self._stage.settle()
 
     @abstractmethod
     def look(self) -> Waiting:
@@ -98,8 +110,8 @@ class QueueMessages(Messages):
         self._stage.hold_again(self._trigger.queue_arn, handle)
 
     def _send(self, body: str, number: int) -> None:
-        group = {"MessageGroupId": "prove", "MessageDeduplicationId": f"{number}"} if self._trigger.is_fifo else {}
-        self._stage.send(self._sent, QueueUrl=self._trigger.queue_url, MessageBody=body, **group)
+        message = self._trigger.message(number).as_sent(is_fifo=self._trigger.is_fifo)
+        self._stage.send(self._sent, QueueUrl=self._trigger.queue_url, **message)
 
     def _redrive(self) -> None:
         self._stage.call("sqs", "StartMessageMoveTask", SourceArn=self._trigger.dead_letter_arn)
@@ -172,13 +184,6 @@ class StreamRecords(AsynchronousEvents):
             return event_of(body)  # An earlier redrive has failed, and the letter has its event.
         event = self._stage.step(("event with", body), lambda tx: event_with(tx, self._trigger.mapping, found))
         return '{"Records":[]}' if event is None else event.decode()
-
-
-def messages_of(stage: Stage, trigger: Trigger) -> Messages:
-    """The messages of a trigger of any kind."""
-    if trigger.is_stream:
-        return StreamRecords(stage, trigger)
-    return AsynchronousEvents(stage, trigger) if trigger.is_direct else QueueMessages(stage, trigger)
 
 
 def event_of(body: str) -> str:
