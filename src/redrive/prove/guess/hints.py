@@ -78,10 +78,19 @@ def overlaid(
     `below` is the path of the document itself in what the places of the changes are about.
     """
     made = copy.deepcopy(document)
-    for mend in mends:
-        if mend.at.path[: len(below)] == below:
+    listed = list(mends)
+    for mend in listed:
+        if mend.at.path[: len(below)] == below and not _is_container(mend, listed):
             made = _put(made, mend.at.path[len(below) :], mend, reading)
     return made
+
+
+def _is_container(mend: Mend, mends: list[Mend]) -> bool:
+    """Whether nothing is said of a place but what stands below it."""
+    path = mend.at.path
+    return mend.value is Content.ANY and any(
+        one.at.source == mend.at.source and one.at.path[: len(path)] == path and one.at.path != path for one in mends
+    )
 
 
 def _put(held: object, path: EventPath, mend: Mend, reading: Reading | None) -> object:

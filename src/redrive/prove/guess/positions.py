@@ -58,6 +58,8 @@ def value_of(node: ast.AST, frame: FrameType) -> object:
             return value_of(target, frame)
         case ast.Attribute(value=inner, attr=name):
             return _attribute(value_of(inner, frame), name)
+        case ast.Dict(keys=keys):
+            return {key.value: Nothing for key in keys if isinstance(key, ast.Constant)}
         case ast.List(elts=members) | ast.Tuple(elts=members) | ast.Set(elts=members):
             values = [value_of(one, frame) for one in members]
             return Nothing if any(value is Nothing for value in values) else values

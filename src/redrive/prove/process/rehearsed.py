@@ -102,7 +102,7 @@ class RehearsedSubject:
 
         def follow(frame: FrameType, event: str, arg: Any) -> Callable[..., Any]:
             if event == "exception" and isinstance(arg[1], Exception) and not isinstance(arg[1], StopIteration):
-                self._note(arg[1], frame, frame.f_lasti, frame.f_lineno)
+                self._note(arg[1], frame, frame.f_lasti, frame.f_lineno, arg[2])
             return follow
 
         before = sys.gettrace()
@@ -121,24 +121,25 @@ class RehearsedSubject:
                 found = trace
             trace = trace.tb_next
         if found is not None:
-            self._note(error, found.tb_frame, found.tb_lasti, found.tb_lineno)
+            self._note(error, found.tb_frame, found.tb_lasti, found.tb_lineno, found)
 
-    def _note(self, error: BaseException, frame: FrameType, instruction: int, line: int) -> None:
+    def _note(
+        self, error: BaseException, frame: FrameType, instruction: int, line: int, trace: TracebackType
+    ) -> None:  # fmt: skip
         if id(error) in self._known or len(self.raised) >= RAISED_MAX:
             return
         self._known.add(id(error))
         self._kept.append(error)  # So that no other exception gets its id.
         raised = Raised(error, frame, instruction, line)
-        missing = _missing_variable(error)
+        missing = _missing_variable(error, trace)
         mends = [Mend(At(f"{VARIABLE}{missing}"))] if missing else mends_of(raised, self.watch, self._sources)
         told = f"{type(error).__name__}: {error}"
         self.raised.append(Seen(told, self._place(frame.f_code.co_filename, line), tuple(mends)))
 
 
-def _missing_variable(error: BaseException) -> str:
+def _missing_variable(error: BaseException, trace: TracebackType) -> str:
     """The name of the environment variable that an exception misses; empty if it misses none."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
+    while trace.tb_next is not None:
         trace = trace.tb_next
-    is_environment = trace is not None and trace.tb_frame.f_code.co_filename.endswith("os.py")
+    is_environment = trace.tb_frame.f_code.co_filename.endswith(("os.py", "<frozen os>"))
     return str(error.args[0]) if is_environment and isinstance(error, KeyError) and error.args else ""
