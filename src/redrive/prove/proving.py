@@ -81,12 +81,21 @@ def prove(
     no visible effect, or behaves differently from run to run.
     """
     with _prepared(subject, options) as world:
-        with _opened(world, options, Short) as performance:
-            clean = learn(performance, options, world.elsewhere, EndedWorld(performance))
-            require_matches(options, clean)
-            searched = Search(performance, clean.judge, faults_max=options.faults).run(progress, may_go_on)
-        example = None if searched.found is None else _confirmed(world, options, searched.found)
-    return _verdict(world, options, clean, searched, example)
+        return searched_in(world, options, progress=progress, may_go_on=may_go_on)
+
+
+def searched_in(
+    world: World, options: Options, *, progress: Progress = lambda *_: None,
+    may_go_on: Callable[[], bool] = lambda: True,
+) -> Verdict:  # fmt: skip
+    """Search the histories of a world that is prepared."""
+    with _opened(world, Short) as performance:
+        clean = learn(performance, options, world.elsewhere, EndedWorld(performance))
+        require_matches(options, clean)
+        told = world.told(performance, clean)
+        searched = world.search(performance, clean.judge, faults_max=options.faults).run(progress, may_go_on)
+    example = None if searched.found is None else _confirmed(world, options, searched.found)
+    return replace(_verdict(world, options, clean, searched, example), system=told)
 
 
 def replay(subject: Subject | None, history: History, options: Options = DEFAULTS) -> Counterexample | None:
@@ -96,32 +105,45 @@ def replay(subject: Subject | None, history: History, options: Options = DEFAULT
     there is no such call, and no rule is broken.
     """
     with _prepared(subject, options) as world:
-        example, unmet = _played(world, options, history)
+        return replayed_in(world, history, options)
+
+
+def replayed_in(world: World, history: History, options: Options) -> Counterexample | None:
+    """Play one history in a world that is prepared."""
+    example, unmet = _played(world, options, history)
     if example is None and unmet:
         raise UserError(
             f"This history does not fit the handler any more: it does not come to {unmet[0]}.",
-            next_step=f"Prove it again: redrive prove {world.subject.name}", exit_code=2,
+            next_step=f"Prove it again: redrive prove {world.name}", exit_code=2,
         )  # fmt: skip
     return example
 
 
 @dataclass(frozen=True, slots=True)
-class _World:
-    """The handler's world before its message is sent: with its resources, declared or guessed."""
+class World:
+    """What is proved, before its message is sent: with its resources, declared or guessed.
 
-    subject: Subject
+    `performed` makes a performance with a seed; `told` says more of the clean run, for the verdict.
+    """
+
+    name: str
     trigger: Trigger
     saved: Saved
     assumptions: Mapping[str, str]
     seed: int
     elsewhere: Sequence[Left]
+    performed: Callable[[int], Performance]
+    search: type[Search] = Search
+    told: Callable[[Performance, Clean], Mapping[str, object]] = lambda _performance, _clean: {}
+    about: Callable[[Sequence[Event]], Sequence[Event]] = lambda events: events
+    """The events that advice is about."""
 
 
 @contextmanager
-def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
+def _prepared(subject: Subject | None, options: Options) -> Iterator[World]:
     """Make the world, and let the handler run once in it to see which resources it needs."""
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_unanswerable_told())
+        stack.enter_context(unanswerable_told())
         stack.enter_context(remembered_clients())
         wanted = _wanted(subject, options)
         options, chosen = _with_kind(options, wanted("", None))
@@ -155,10 +177,13 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
         saved = performance.stage.save()
         made = {} if improvised is None else improvised.assumptions
         assumptions = {**trigger.guesses, **made, **performance.made_up}
-        yield _World(
-            performance.subject, trigger, saved, assumptions, options.seed,
-            _elsewhere(performance.subject, trigger, saved, options),
-        )  # fmt: skip
+        proved = performance.subject
+
+        def performed(seed: int) -> Performance:
+            return Performance(proved, seed=seed, given=options.given)
+
+        elsewhere = left_in_another(performed, trigger, saved, options.seed)
+        yield World(proved.name, trigger, saved, assumptions, options.seed, elsewhere, performed)
 
 
 def _usual(stage: Stage, options: Options, sample: _Given, wanted: Wanted) -> Trigger:
@@ -252,19 +277,20 @@ def _inline(stage: Stage, declared: Declared, template: Path, directory: Path) -
 
 
 @contextmanager
-def _opened(world: _World, options: Options, transport: Callable[[Stage], Transport]) -> Iterator[Performance]:
+def _opened(world: World, transport: Callable[[Stage], Transport]) -> Iterator[Performance]:
     """A performance of that world after the message was sent."""
-    performance = Performance(world.subject, seed=world.seed, given=options.given)
-    with contextlib.closing(performance):
+    with contextlib.closing(world.performed(world.seed)) as performance:
         performance.stage.load(world.saved)
         performance.begin(world.trigger)
         with performance.entered(transport(performance.stage)):
             yield performance
 
 
-def _elsewhere(subject: Subject, trigger: Trigger, saved: Saved, options: Options) -> Sequence[Left]:
+def left_in_another(
+    performed: Callable[[int], Performance], trigger: Trigger, saved: Saved, seed: int
+) -> Sequence[Left]:  # fmt: skip
     """What a clean run leaves behind on another day, with other ids, and with the messages in another order."""
-    with contextlib.closing(Performance(subject, seed=options.seed + 1, given=options.given)) as performance:
+    with contextlib.closing(performed(seed + 1)) as performance:
         performance.stage.load(saved)
         performance.stage.move_to(performance.stage.now + ELSEWHERE_AFTER_MS)
         performance.begin(trigger if trigger.is_ordered else replace(trigger, bodies=trigger.bodies[::-1]))
@@ -272,7 +298,7 @@ def _elsewhere(subject: Subject, trigger: Trigger, saved: Saved, options: Option
             return left_elsewhere(performance)
 
 
-def _confirmed(world: _World, options: Options, found: Found) -> Counterexample:
+def _confirmed(world: World, options: Options, found: Found) -> Counterexample:
     """The counterexample, played again through the whole wire. Errors: UserError if it breaks no rule there."""
     example, _ = _played(world, options, found.history)
     if example is None or example.violation.rule is not found.violation.rule:
@@ -284,9 +310,9 @@ def _confirmed(world: _World, options: Options, found: Found) -> Counterexample:
     return example
 
 
-def _played(world: _World, options: Options, history: History) -> tuple[Counterexample | None, Sequence[Strike]]:
+def _played(world: World, options: Options, history: History) -> tuple[Counterexample | None, Sequence[Strike]]:
     """The violation in a history, and the strikes whose calls it does not reach."""
-    with _opened(world, options, Wire) as performance:
+    with _opened(world, Wire) as performance:
         clean = learn(performance, options, world.elsewhere, EndedWorld(performance))
         events: list[Event] = []
         named: list[Leg] = []
@@ -299,18 +325,18 @@ def _played(world: _World, options: Options, history: History) -> tuple[Countere
             if violation is not None:
                 break
         else:
-            violation = Search(performance, clean.judge, faults_max=0).finish(history, events)
+            violation = world.search(performance, clean.judge, faults_max=0).finish(history, events)
         if violation is None:
             return None, unmet
-        advice = advice_for(violation, events, clean.judge.ledger)
+        advice = advice_for(violation, world.about(events), clean.judge.ledger)
         return Counterexample((*named, *history[len(named) :]), violation, tell(events), advice), unmet
 
 
 def _verdict(
-    world: _World, options: Options, clean: Clean, searched: Searched, example: Counterexample | None
+    world: World, options: Options, clean: Clean, searched: Searched, example: Counterexample | None
 ) -> Verdict:
     return Verdict(
-        handler=world.subject.name,
+        handler=world.name,
         bounds=Bounds(
             options.faults,
             searched.histories,
@@ -330,7 +356,7 @@ def _verdict(
 
 
 @contextmanager
-def _unanswerable_told() -> Iterator[None]:
+def unanswerable_told() -> Iterator[None]:
     try:
         yield
     except Unordered as error:

@@ -6,17 +6,19 @@ They wait in a queue, in a stream, or, as events, in Lambda's own queue for asyn
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import cast
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document, dump_json, load_json
+from redrive.core.errors import Bug
 from redrive.delivery.sources.targets import queue_url
 from redrive.prove.stage.positions import event_with, has_unread, positions, read_again, told
 from redrive.prove.stage.records import put_record
 from redrive.prove.stage.stage import Stage, Waiting
 from redrive.prove.stage.trigger import Trigger
 
-Left = tuple[int, Instant, Waiting]
+Left = tuple[int, Instant, Waiting, Mapping[str, str]]
 """The type of a saved state."""
 
 
@@ -40,14 +42,16 @@ class Messages(ABC):
         """When the message was sent, or redriven from the dead-letter queue: its retention counts from then."""
         self.waiting = Waiting(is_pending=False, dead=0)
         """The messages left in the queue, and in the dead-letter queue, at the end of the last leg."""
+        self.functions: Mapping[str, str] = {}
+        """In a system: which function has had each asynchronous request."""
 
     def save(self) -> Left:
         """Save the state between two legs."""
-        return self._sent, self.sent_at, self.waiting
+        return self._sent, self.sent_at, self.waiting, self.functions
 
     def load(self, left: Left) -> None:
         """Restore a saved state."""
-        self._sent, self.sent_at, self.waiting = left
+        self._sent, self.sent_at, self.waiting, self.functions = left
 
     def send(self, number: int) -> None:
         """Send the message with this number; once more, if it was sent before."""
@@ -65,6 +69,18 @@ class Messages(ABC):
         again = f"{event_id[:-_AGAIN_DIGITS]}{self._sent:0{_AGAIN_DIGITS}d}"
         self._send(self._trigger.bodies[number].replace(event_id, again), number)
         self._sent += 1
+
+    def told(self, act: str, number: int) -> str:
+        """What comes again by an act, for the user; empty if the kind of the trigger says it."""
+        return ""
+
+    def told_given_up(self, count: int) -> str:
+        """What became of what was given up, for the user; empty if the kind of the trigger says it."""
+        return ""
+
+    def read_again(self, number: int) -> None:
+        """Lose the checkpoints of a mapping from a stream. Errors: Bug if there is none."""
+        raise Bug(f"checkpoint {number} of what has none")
 
     @abstractmethod
     def look(self) -> Waiting:
@@ -158,7 +174,7 @@ class StreamRecords(AsynchronousEvents):
         """Invoke the function with the records. They age from when they were put."""
         self._redrive()
 
-    def read_again(self) -> None:
+    def read_again(self, number: int) -> None:
         """Lose the mapping's checkpoints: the records come again."""
         self._stage.step(("read again",), lambda tx: read_again(tx, self._trigger.mapping, self._beginning))
 

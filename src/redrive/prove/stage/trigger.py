@@ -18,6 +18,7 @@ from redrive.prove.stage.stage import SCOPE, Stage
 
 RECEIVES_MAX = 3
 TIMEOUT_S = 30
+CLEAN_RUNS_MAX = 20
 VISIBILITY_S = 6 * TIMEOUT_S  # https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
 RETENTION_S = 14 * DAY_MS // SECOND_MS
 
@@ -95,6 +96,10 @@ class Trigger:
     stream_arn: str = ""
     mapping: str = ""
     """The UUID of the mapping from the stream."""
+    mappings: int = 0
+    """In a system: how many mappings read streams."""
+    clean_runs_max: int = CLEAN_RUNS_MAX
+    """More runs than this without faults and without an empty queue: the work never ends."""
 
     @property
     def is_direct(self) -> bool:

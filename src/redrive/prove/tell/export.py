@@ -13,6 +13,10 @@ from redrive.prove.tell.verdict import Verdict
 
 _NO_NAME = re.compile("[^a-z0-9]+")
 
+_CALL_OF_HANDLER = """redrive.testing.prove.replay(
+        {handler},"""
+_CALL_OF_SYSTEM = "redrive.testing.prove.replay_system("
+
 _TEMPLATE = '''"""{title}
 
 Written by redrive prove. Each step as it was found:
@@ -26,8 +30,7 @@ import redrive.testing
 {imports}{here}
 
 def test_{name}() -> None:
-    redrive.testing.prove.replay(
-        {handler},
+    {call}
         messages={messages},
         history={history},
         seed={seed},{more}
@@ -52,7 +55,7 @@ def as_test(verdict: Verdict, options: Options, *, file: Path | None = None, roo
         title=found.violation.sentence,
         story=story.replace("\\", "\\\\").replace('"""', "'''"),
         name=f"{_NO_NAME.sub('_', verdict.handler.lower()).strip('_')}_work_is_not_{found.violation.rule.value}",
-        handler=json.dumps(verdict.handler),
+        call=_CALL_OF_SYSTEM if options.is_system else _CALL_OF_HANDLER.format(handler=json.dumps(verdict.handler)),
         messages=_listed(list(verdict.bodies)),
         history=_listed([str(leg) for leg in found.history]),
         seed=verdict.bounds.seed,
@@ -66,6 +69,7 @@ def as_test(verdict: Verdict, options: Options, *, file: Path | None = None, roo
 def _settings(options: Options, file: Path | None, root: Path | None) -> dict[str, str]:
     """The arguments that differ from their defaults, as Python source."""
     settings: dict[str, object] = {
+        "entrance": options.entrance or options.rule or "",
         "trigger": "" if options.trigger is None else options.trigger.value,
         "parameters": dict(options.parameters),
         "effects": list(options.effects),
@@ -74,7 +78,7 @@ def _settings(options: Options, file: Path | None, root: Path | None) -> dict[st
         "stable_results": options.stable_results,
         "given": dict(options.given.document),
     }
-    places = {"template": options.template, "root": None if file is None else root}
+    places = {"template": options.template, "root": None if file is None or options.is_system else root}
     written = {name: _written(place, file) for name, place in places.items() if place is not None}
     written |= {name: repr(value) for name, value in settings.items() if value}
     if options.invariants:

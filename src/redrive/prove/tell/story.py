@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -92,6 +93,8 @@ _COMES = {
     (Act.REREAD, Kind.KINESIS): _REREAD,
     (Act.REREAD, Kind.DYNAMODB): _REREAD,
 }
+_RUN = re.compile(r"(?:^|(?<=that )|(?<=what ))run (\d+)\b")
+"""The runs in a step's own words; what a handler has said comes after them."""
 _DEATHS = "a crash, a kill or its timeout"
 
 
@@ -107,11 +110,18 @@ class Step:
 
 def tell(events: Sequence[Event]) -> list[Step]:
     """The steps of a history; of a very long history, its beginning and its end."""
-    steps = [step for event in _counted(events) for step in _steps_of(event)]
+    names = {event.run: event.function for event in events if isinstance(event, Delivered) and event.function}
+    steps = [_with_function(step, names) for event in _counted(events) for step in _steps_of(event)]
     if len(steps) <= STEPS_MAX:
         return steps
     begin, end = steps[: STEPS_MAX // 2], steps[-STEPS_MAX // 4 :]
     return [*begin, Step(end[0].at, f"… and so on: {len(steps) - len(begin) - len(end)} steps are left out"), *end]
+
+
+def _with_function(step: Step, names: Mapping[int, str]) -> Step:
+    """In a system, the step with the function of its run: `run 3 of ShipOrder`."""
+    named = _RUN.sub(lambda found: f"{found[0]} of {names[int(found[1])]}", step.text) if names else step.text
+    return replace(step, text=named)
 
 
 def _counted(events: Sequence[Event]) -> Iterator[Event]:
@@ -136,23 +146,24 @@ def _counted(events: Sequence[Event]) -> Iterator[Event]:
 def _steps_of(event: Event) -> Iterator[Step]:
     at = elapsed(event.at)
     match event:
-        case Delivered(run=run, message_ids=ids, receives=receives, kind=kind):
+        case Delivered(run=run, message_ids=ids, receives=receives, kind=kind, through=through):
             words = [
                 f"{_short(one, kind)} for the {_ordinal(count)} time" for one, count in zip(ids, receives, strict=True)
             ]
-            yield Step(at, f"run {run} begins: it is given the {_GIVEN[kind]} {', '.join(words)}")
+            way = f" ({through})" if through else ""
+            yield Step(at, f"run {run} begins: it is given the {_GIVEN[kind]} {', '.join(words)}{way}")
         case Called():
             yield _call_step(at, event)
             if Fault.CRASH_AFTER in event.faults:
                 yield Step(at, f"run {event.run} dies here ({_DEATHS}): what it did stays", event.place, is_fault=True)
         case Ended(run=run, ending=ending, answer=answer, kind=kind):
             yield from _end_steps(at, run, ending, answer, _AFTER_FAILURE[kind])
-        case Sent(act=act, kind=kind):
-            yield Step(at, _COMES[act, kind], is_fault=act is not Act.REDRIVE)
+        case Sent(act=act, kind=kind, told=told):
+            yield Step(at, told or _COMES[act, kind], is_fault=act is not Act.REDRIVE)
         case Shown(run=run, kind=kind):
             yield Step(at, _SHOWN[kind].format(run=run), is_fault=True)
-        case DeadLettered(count=count, kind=kind):
-            yield Step(at, _dead_lettered(count, kind))
+        case DeadLettered(count=count, kind=kind, told=told):
+            yield Step(at, told or _dead_lettered(count, kind))
         case _:
             assert_never(event)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from redrive.prove.judge.judge import Violation
 from redrive.prove.play.faults import History
@@ -54,6 +54,8 @@ class Verdict:
     bodies: Sequence[str]
     counterexample: Counterexample | None
     trigger: Kind = Kind.SQS
+    system: Mapping[str, object] = field(default_factory=dict)
+    """Of a system: its functions, those left out, its entrances, and the effects of each function."""
 
     @property
     def sentence(self) -> str:
@@ -84,6 +86,7 @@ class Verdict:
             "assumptions": dict(self.assumptions),
             "trigger": self.trigger.value,
             "messages": list(self.bodies),
+            **({"system": dict(self.system)} if self.system else {}),
             "counterexample": None if found is None else _document(found),
         }  # fmt: skip
         return json.dumps(document, indent=2, ensure_ascii=False)
