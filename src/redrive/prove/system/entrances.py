@@ -179,19 +179,19 @@ class _Finder:
         return Entrance(way, name, arn, tuple(dict.fromkeys(self.wiring.fed_by(arn))))
 
     def _is_sent_to(self, place: str, consumers: Sequence[str] = ()) -> bool:
-        """Whether something of the template sends there: a schedule, a rule, a topic, a bucket, or a function that
-        has the place in a variable and is not fed by it.
+        """Whether something of the template sends there: a schedule, a rule, a topic, a bucket, a queue its dead
+        letters, or a function that has the place in a variable or in its code, and is not fed by it.
         """
         targets = [str(target["Arn"]) for rule in self.wiring.rules for target in rule.targets]
         targets += [str(schedule["Target"]["Arn"]) for schedule in self.wiring.schedules]
         targets += [str(one["Endpoint"]) for several in self.wiring.topics.values() for one in several]
         targets += [arn for configuration in self.wiring.buckets.values() for arn in _destinations(configuration)]
-        if place in targets:
+        if place in targets or place in self.wiring.dead_letters.values():
             return True
         word = place.split("/")[1] if ":table/" in place else _word(place)
         fed = set(consumers) or set(self.wiring.fed_by(place))
         return any(
-            word in map(_word, part.environment.values())
+            word in map(_word, part.environment.values()) or _names(part, word)
             for part in self.wiring.parts.taking_part.values()
             if part.function_name not in fed
         )
@@ -261,5 +261,15 @@ def _destinations(configuration: Document) -> list[str]:
 
 def _puts_events(part: Part) -> bool:
     """Whether the code of a function puts events on a bus."""
-    texts = (file.read_text("utf-8", errors="replace") for file in own_files(part.subject.file) if file.is_file())
-    return any(word in text for text in texts for word in _PUTS_EVENTS)
+    return any(word in text for text in _texts(part) for word in _PUTS_EVENTS)
+
+
+def _names(part: Part, word: str) -> bool:
+    """Whether the code of a function has a name as a text of its own, as in `table = "orders"`."""
+    spelt = (f'"{word}"', f"'{word}'", f"/{word}'", f'/{word}"')
+    return any(one in text for text in _texts(part) for one in spelt)
+
+
+def _texts(part: Part) -> Iterator[str]:
+    """The source of a function, file by file."""
+    return (file.read_text("utf-8", errors="replace") for file in own_files(part.subject.file) if file.is_file())

@@ -78,7 +78,7 @@ class Parts:
         return self.taking_part.get(name)
 
 
-def parts_of(
+def functions_of(
     stage: Stage, logical_ids: Mapping[str, str], directories: Mapping[str, Path], unpacked: Path
 ) -> Parts:  # fmt: skip
     """The functions of a template that was deployed on a stage. Code of the template is unpacked below a directory.

@@ -15,6 +15,7 @@ from redrive.core.clock import DAY_MS, SECOND_MS
 from redrive.core.errors import Bug, UserError
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.sources.targets import queue_url
+from redrive.prove.calls.calls import parts_of
 from redrive.prove.effects.journal import Journal
 from redrive.prove.guess.variables import guessed_value
 from redrive.prove.play.events import Called, DeadLettered, Delivered, Event, Sent
@@ -37,7 +38,7 @@ from redrive.prove.stage.trigger import RETENTION_S, Trigger
 from redrive.prove.system.entrances import KINDS, Entrance, Names, Way, chosen, entrances
 from redrive.prove.system.incoming import Incoming, incoming
 from redrive.prove.system.messages import Circuit
-from redrive.prove.system.parts import Part, Parts, parts_of
+from redrive.prove.system.parts import Part, Parts, functions_of
 from redrive.prove.system.performance import SystemPerformance
 from redrive.prove.system.search import SystemSearch
 from redrive.prove.system.wiring import Wiring, cut_off, on_failure, queue_attribute, read_wiring
@@ -131,7 +132,7 @@ def _deployed(stage: Stage, template: Path, options: Options, unpacked: Path) ->
         for one in resources
         if one["ResourceType"] == _FUNCTION
     }
-    parts, missing = _with_variables(parts_of(stage, functions, directories, unpacked))
+    parts, missing = _with_variables(functions_of(stage, functions, directories, unpacked))
     wiring = read_wiring(stage, parts)
     told = {f"parameter {name}": f"{value!r}, because the template has no default" for name, value in guesses.items()}
     return _Deployed(parts, wiring, names, tuple(entrances(stage, wiring, names)), {**told, **missing})
@@ -250,7 +251,25 @@ def _play_clean(performance: Performance, circuit: Circuit) -> list[Event]:
             f"No function runs when the event comes in by {circuit.entrance.told}.", exit_code=2,
             next_step="Look whether filters, patterns and permissions of the template let it through.",
         )  # fmt: skip
+    _require_effect(performance, events, circuit)
     return events
+
+
+def _require_effect(performance: Performance, events: Sequence[Event], circuit: Circuit) -> None:
+    """Errors: UserError if nothing leaves the system, and nothing stays in it."""
+    is_passage = circuit.wiring.is_passage
+    called = [one.call for one in events if isinstance(one, Called) and one.times]
+    if any(part.changes and not part.is_silent and not is_passage(part) for call in called for part in parts_of(call)):
+        return
+    ran = dict.fromkeys(f"{one.function} ({one.through})" for one in events if isinstance(one, Delivered))
+    said = [line for line in performance.surroundings.said.splitlines() if line.strip()]
+    more = f" The last that was printed: {said[-1]}" if said else ""
+    raise UserError(
+        f"The system changes nothing that can be seen, so nothing can be lost or repeated. What ran: {', '.join(ran)}."
+        f"{more}",
+        next_step="If an event of its own would be worked on, give it (--event FILE), or another entrance "
+        "(--entrance NAME).", exit_code=2,
+    )  # fmt: skip
 
 
 def _told(deployed: _Deployed, entrance: Entrance, journal: Journal, clean: Clean) -> Mapping[str, object]:
