@@ -24,6 +24,7 @@ COMMANDS = {
     "delete": ("redrive.cli.delete", "Delete a stack, and say what is left of it."),
     "demo": ("redrive.cli.demo", "Find the bug in a handler, mend it, and run a day of work in which much goes wrong."),
     "deploy": ("redrive.cli.deploy", "Deploy a SAM or CloudFormation template, or a CDK app, to a server."),
+    "dlq": ("redrive.cli.dlq", "Read dead-letter queues, and say why their letters are there."),
     "env": ("redrive.cli.env", "Print the settings that point AWS tools at a server."),
     "events": ("redrive.cli.events", "Show events and the rules that they match, say why one does not, send them."),
     "examples": ("redrive.cli.examples", "List the examples, or write one into this directory."),
@@ -44,7 +45,7 @@ COMMANDS = {
 
 SYNONYMS = {
     "destroy": ["delete"],
-    "dlq": ["queues"],
+    "dead-letters": ["dlq"],
     "info": ["status"],
     "init": ["examples"],
     "ls": ["status", "queues"],

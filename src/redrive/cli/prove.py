@@ -29,7 +29,9 @@ PROGRESS_EVERY = 25
 PROGRESS_EVERY_MS = 10_000
 """The time between two lines of progress, if there is no terminal."""
 EXIT_UNFINISHED = 3
-TRIGGERS = ("sqs", "eventbridge", "lambda", "kinesis", "dynamodb", "s3")
+TRIGGERS = (
+    "sqs", "fifo", "eventbridge", "schedule", "lambda", "s3", "sns", "kinesis", "dynamodb", "task", "api",
+)  # fmt: skip
 """The values of `redrive.prove.stage.trigger.Kind`, which is imported when a proof begins."""
 RECORDS_TOLD_MAX = 5
 """Of how many records the report shows what they say."""
@@ -254,9 +256,10 @@ def _print(verdict: Verdict) -> None:
         print_system(console, verdict.system)
     console.print(f"  ledger: {escape(verdict.ledger or 'none was recognised')}")
     for name, guess in verdict.assumptions.items():
+        is_note = name.startswith(("misspelt ", "FunctionResponseTypes"))
         way = " (declare it with --template)" if name.startswith(("table ", "queue ", "mapping")) else ""
-        print_paragraph(console, f"{name}: {guess}{way}", first="  assumed: ")
-    if verdict.trigger.is_direct:
+        print_paragraph(console, f"{name}: {guess}{way}", first=f"  {'note' if is_note else 'assumed'}: ")
+    if verdict.trigger.is_direct or verdict.trigger.is_awaited:
         console.print(f"  event: {escape(_cut(verdict.bodies[0]))}")
     if verdict.trigger.is_stream:
         for number, body in enumerate(verdict.bodies[:RECORDS_TOLD_MAX], 1):

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from redrive.cli.clients import Place, place_options
-from redrive.cli.dead_letters import DeadLetterSources, find_sources
 from redrive.cli.output import json_option, print_json, print_table, span, wants_json
 from redrive.core.clock import SECOND_MS
 from redrive.core.errors import UserError
+from redrive.deadletters.sources import DeadLetterSources, find_sources
 
 AGE_METRIC = "ApproximateAgeOfOldestMessage"
 AGE_LOOKS_BACK_S = 15 * 60
@@ -43,7 +43,7 @@ def command(queue: str | None, as_json: bool, place: Place) -> None:
         )
     told = [sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"] for url in urls]
     ages = _ages_s(place, [_name(attributes) for attributes in told])
-    sources = find_sources(place, {url: one["QueueArn"] for url, one in zip(urls, told, strict=True)})
+    sources = find_sources(place.client, {url: one["QueueArn"] for url, one in zip(urls, told, strict=True)})
     found = [_document(url, attributes, ages, sources) for url, attributes in zip(urls, told, strict=True)]
     if wants_json(as_json):
         print_json({"queues": found, "not_asked": sources.refused})

@@ -58,3 +58,9 @@ RULES = LetterNames(
 
 Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-rule-dlq.html
 """
+
+SUBSCRIBERS = LetterNames(
+    code="ERROR_CODE", message="ERROR_MESSAGE", source="SUBSCRIBER_ARN", target="TARGET_ARN", retries="RETRY_ATTEMPTS",
+    exhausted="EXHAUSTED_RETRY_CONDITION",
+)  # fmt: skip
+"""The names for subscribers of the custom event buses of 2026 (`eventsv2`); only readers use them."""

@@ -121,7 +121,7 @@ class Packing:
 def _packaged(text: str, directory: Path, packing: Packing, above: tuple[Path, ...]) -> str:
     root = read_root(text)
     locals_ = local_code(root, directory, packing.parameters)
-    is_changed = _take_in_definitions(root, directory)
+    is_changed = take_in_definitions(root, directory)
     is_changed = _bring_nested(root, directory, packing, above) or is_changed
     if not locals_:
         return dump_json(root) if is_changed else text
@@ -170,7 +170,7 @@ def _bring_nested(root: Mapping[str, Node], directory: Path, packing: Packing, a
     return found
 
 
-def _take_in_definitions(root: Mapping[str, Node], directory: Path) -> bool:
+def take_in_definitions(root: Mapping[str, Node], directory: Path) -> bool:
     """Copy the local definitions of state machines into the template itself. Errors: UserError; TemplateError."""
     found = False
     for logical_id, resource in _resources(_object(root.get("Resources"))):

@@ -12,12 +12,11 @@ from pathlib import Path
 import boto3
 
 from redrive.core.clock import Instant
-from redrive.core.documents import dump_json
 from redrive.core.errors import UserError
 from redrive.prove.effects.contents import Left
+from redrive.prove.guess.answer_names import FAILURES, misspelt_names
 from redrive.prove.guess.contents import PLAIN_FILE, FileContent, content_for
 from redrive.prove.guess.reading import read_handler
-from redrive.prove.guess.record_samples import sample_object
 from redrive.prove.guess.variables import guessed_value
 from redrive.prove.play.events import Event
 from redrive.prove.play.faults import History, Leg, Strike
@@ -28,11 +27,14 @@ from redrive.prove.process.clients import remembered_clients
 from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.process.surroundings import is_set
 from redrive.prove.process.threads import Unordered
-from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_elsewhere, play_clean, require_matches
+from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_elsewhere, require_matches
+from redrive.prove.search.fitting import play_fitted
 from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.search import Found, Progress, Search, Searched
-from redrive.prove.stage.deliveries import TRIGGER, kind_for, sample_event_of_topic, sample_message
-from redrive.prove.stage.notifications import sample_notification
+from redrive.prove.stage.deliveries import TRIGGER, kind_for, kind_of_event, sample_message
+from redrive.prove.stage.envelopes import is_of_fifo
+from redrive.prove.stage.inputs import inputs_for, usual_call
+from redrive.prove.stage.reports import WITHOUT, notes_of
 from redrive.prove.stage.rules import events_of, sample_event, usual_events
 from redrive.prove.stage.sampled import Wanted
 from redrive.prove.stage.stage import SCOPE, Stage
@@ -166,17 +168,17 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[World]:
                 directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="redrive-prove-")))
                 performance.subject = _inline(performance.stage, declared, options.template, directory)
         trigger = _with_variables(performance, trigger)
+        notes = _notes(performance, trigger)
         options.told_events(trigger.given or trigger.bodies)
         saved = performance.stage.save()
         performance.begin(trigger)
         with performance.entered(Short(performance.stage)):
-            play_clean(performance)
-        performance.stage.load(saved)
+            saved, fitted = play_fitted(performance, saved)
         if improvised is not None:
             improvised.repeat(performance.stage)
         saved = performance.stage.save()
         made = {} if improvised is None else improvised.assumptions
-        assumptions = {**trigger.guesses, **made, **performance.made_up}
+        assumptions = {**notes, **trigger.guesses, **fitted, **made, **performance.made_up}
         proved = performance.subject
 
         def performed(seed: int) -> Performance:
@@ -192,8 +194,26 @@ def _usual(stage: Stage, options: Options, sample: _Given, wanted: Wanted) -> Tr
     if kind.is_stream:
         trigger = usual_stream(stage, kind, options.bodies, wanted)
         return replace(trigger, guesses={**sample.guesses, **trigger.guesses})
-    trigger = usual_events(stage, sample.texts, kind) if kind.is_direct else usual_trigger(stage, sample.texts)
-    return replace(trigger, guesses=sample.guesses)
+    if kind.is_queue:
+        is_fifo = kind is Kind.FIFO or (options.trigger is None and is_of_fifo(sample.texts))
+        reports = wanted.reading is None or wanted.reading.reports_failures or _is_meant_to_report(wanted)
+        trigger = usual_trigger(stage, sample.texts, is_fifo=is_fifo, reports_failures=reports)
+        told = {} if reports else {"mapping": f"{WITHOUT}, because the handler's code names no {FAILURES}"}
+        return replace(trigger, guesses={**sample.guesses, **told})
+    trigger = (usual_events if kind.is_direct else usual_call)(stage, sample.texts, kind)
+    return replace(trigger, guesses={**sample.guesses, **trigger.guesses})
+
+
+def _notes(performance: Performance, trigger: Trigger) -> Mapping[str, str]:
+    subject = performance.subject
+    if not isinstance(subject, NamedSubject):
+        return {}
+    return notes_of(performance.stage, trigger, subject.file, subject.function)
+
+
+def _is_meant_to_report(wanted: Wanted) -> bool:
+    """Whether the answer is meant for a mapping with ReportBatchItemFailures, and misspelt."""
+    return wanted.file is not None and bool(misspelt_names(wanted.file))
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,23 +227,20 @@ class _Given:
 def _with_kind(options: Options, wanted: Wanted) -> tuple[Options, Mapping[str, str]]:
     """The options with what feeds the handler, and why, if nobody has said it and what the handler reads does."""
     found = kind_for(wanted.reading)
-    if options.trigger is not None or options.template is not None or options.bodies is not None or found is None:
+    if options.trigger is not None or options.template is not None or found is None:
         return options, {}
     kind, why = found
+    if options.bodies is not None and kind_of_event(options.bodies[0]) is not kind:
+        return options, {}  # It is the body of a message.
     return replace(options, trigger=kind), {} if kind is Kind.SQS else {TRIGGER: why}
 
 
 def _sample(options: Options, wanted: Wanted, file: FileContent) -> _Given:
     """What the handler is given if no template says otherwise."""
-    if options.trigger is Kind.LAMBDA:
-        of_topic = sample_event_of_topic(wanted.reading, file)
-        if of_topic is not None:
-            return _Given(options.bodies or (of_topic.text,), of_topic.guesses)
-        made_for_it, added = sample_object(wanted.reading, ())
-        sample = dump_json(made_for_it or {"id": "sample-1"})
-        return _Given(options.bodies or (sample,), {f"{name} of the event": why for name, why in added.items()})
-    if options.trigger is Kind.S3:
-        return _Given(options.bodies or (sample_notification(file.suffix),))
+    kind = options.trigger or Kind.SQS
+    if kind is not Kind.EVENTBRIDGE and (kind.is_direct or kind.is_awaited):
+        texts, guesses = inputs_for(kind, options.bodies, wanted, file=file)
+        return _Given(texts, guesses)
     if options.trigger is not Kind.EVENTBRIDGE:
         if options.bodies is not None:
             return _Given(options.bodies)
@@ -239,13 +256,15 @@ def _wanted(subject: Subject | None, options: Options) -> Callable[[str, Path | 
     """What the event of a handler is like, by what it reads. Without a subject, the code of a template is read."""
 
     def wanted(handler: str, directory: Path | None) -> Wanted:
-        reading = None
+        reading, file = None, None
         if isinstance(subject, NamedSubject):
-            reading = read_handler(subject.file, subject.function)
+            file = subject.file
+            reading = read_handler(file, subject.function)
         elif subject is None and directory is not None and (directory := code_directory(directory)) is not None:
             module, _, function = handler.rpartition(".")
-            reading = read_handler(directory / f"{module.replace('.', '/')}.py", function)
-        return Wanted(options.event_type, reading)
+            file = directory / f"{module.replace('.', '/')}.py"
+            reading = read_handler(file, function)
+        return Wanted(options.event_type, reading, file)
 
     return wanted
 
@@ -293,7 +312,7 @@ def left_in_another(
     with contextlib.closing(performed(seed + 1)) as performance:
         performance.stage.load(saved)
         performance.stage.move_to(performance.stage.now + ELSEWHERE_AFTER_MS)
-        performance.begin(trigger if trigger.is_ordered else replace(trigger, bodies=trigger.bodies[::-1]))
+        performance.begin(trigger if trigger.is_ordered else trigger.reversed())
         with performance.entered(Short(performance.stage)):
             return left_elsewhere(performance)
 

@@ -41,7 +41,7 @@ def reading(tmp_path: Path, body: str) -> Reading:
 @pytest.mark.parametrize(
     ("body", "kind"),
     [
-        (S3_IN_SQS, Kind.SQS), (OWN, Kind.SQS), (TOPIC, Kind.LAMBDA), ("n = record['s3']['object']['key']", Kind.S3),
+        (S3_IN_SQS, Kind.SQS), (OWN, Kind.SQS), (TOPIC, Kind.SNS), ("n = record['s3']['object']['key']", Kind.S3),
         ("n = record['dynamodb']['Keys']['id']['S']", Kind.DYNAMODB), ("n = event['detail']['id']", Kind.EVENTBRIDGE),
         ("n = record['kinesis']['data']", Kind.KINESIS),
     ],

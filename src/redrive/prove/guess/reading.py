@@ -17,7 +17,10 @@ EventPath = tuple[EventKey, ...]
 
 _REPORTS = re.compile("batchItemFailures|batch_item_failures|BatchProcessor|process_partial_response|redrive.handler")
 
-_DATA_CLASS = re.compile(r"\b(S3Event|SQSEvent|SNSEvent|EventBridgeEvent|KinesisStreamEvent|DynamoDBStreamEvent)\b")
+_DATA_CLASS = re.compile(
+    r"\b(S3Event|SQSEvent|SNSEvent|EventBridgeEvent|KinesisStreamEvent|DynamoDBStreamEvent"
+    r"|APIGatewayProxyEvent(?:V2)?|APIGatewayRestResolver|APIGatewayHttpResolver|LambdaFunctionUrl(?:Event|Resolver))\b"
+)
 
 FILES_MAX = 40
 """How many files of the user's own are read at most."""

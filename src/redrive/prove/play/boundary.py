@@ -249,7 +249,7 @@ class Boundary:
         self.beside(lambda: self._runs.invoke(invocation))
 
     def _settle_beside(self) -> None:
-        self.beside(self._state.stage.settle)
+        self.beside(self._state.messages.settle)
 
     def beside(self, act: Callable[[], object]) -> None:
         """Have other runs begin and end while this one is paused."""

@@ -30,7 +30,8 @@ from redrive.prove.play.web import Web
 from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.process.surroundings import Surroundings, variables
 from redrive.prove.process.threads import Threads
-from redrive.prove.stage.messages import Left, Messages, messages_of
+from redrive.prove.stage.messages import Left, Messages
+from redrive.prove.stage.sources import messages_of
 from redrive.prove.stage.stage import Stage, Waiting
 from redrive.prove.stage.tables import Improvised
 from redrive.prove.stage.tape import Beginning, Saved
@@ -243,7 +244,7 @@ class Performance:
             return
         if leg.delay_ms:
             self.stage.move_to(self.stage.now + leg.delay_ms)
-            self.stage.settle()
+            self._state.messages.settle()
         messages = self._state.messages
         told = messages.told(leg.act.value, leg.message)
         self.events.append(Sent(self.stage.now, leg.act, self.trigger.kind, told))
@@ -261,11 +262,11 @@ class Performance:
         """Advance time until the handler has run, or nothing is left to deliver to it."""
         runs = self.runs
         while self.runs == runs:
-            due = self.stage.next_due()
+            due = self._state.messages.next_due()
             if due is None or (due > self.stage.now and not self._state.messages.look().is_pending):
                 return
             self.stage.move_to(due)
-            self.stage.turn()
+            self._state.messages.turn()
 
     def _runs_of(self, state: State) -> Runs:
         """What runs the handlers."""

@@ -98,15 +98,16 @@ class Passage:
 def given(at: Instant, run: int, invocation: Invocation, kind: Kind) -> Delivered:
     """The input of a run: its messages, with how often each was received, its records, or its event.
 
-    All attempts at an event have the same request id.
+    All attempts at an event have the same request id; those at a task or a request to an API have one each.
     """
-    if kind.is_direct:
+    if kind.is_direct or kind.is_awaited:
         return Delivered(at, run, (invocation.request_id,), (), kind)
     records = load_json(invocation.payload)["Records"]
     if kind.is_stream:
         return Delivered(at, run, tuple(map(sequence_number, records)), (), kind)
     ids = tuple(str(record["messageId"]) for record in records)
-    return Delivered(at, run, ids, tuple(int(record["attributes"]["ApproximateReceiveCount"]) for record in records))
+    receives = tuple(int(record["attributes"]["ApproximateReceiveCount"]) for record in records)
+    return Delivered(at, run, ids, receives, kind)
 
 
 _SOURCES = {

@@ -14,7 +14,6 @@ from redrive.prove.play.state import Endless, State
 from redrive.prove.play.variables import run_variables
 from redrive.prove.process.subject import Subject
 from redrive.prove.stage.tape import Known
-from redrive.prove.stage.trigger import Kind
 
 _TRACED = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
@@ -59,7 +58,7 @@ class Runs:
         is_main = invocation.function_name == state.trigger.function_name
         kind = state.trigger.kind if is_main else kind_of(invocation)
         run = Run(state.runs, deadline_at, subject, invocation.function_name, kind)
-        if kind is Kind.SQS:
+        if kind.is_queue:
             run.handles = handles_of(invocation)
         else:
             run.invocation = invocation

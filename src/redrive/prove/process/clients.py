@@ -7,7 +7,6 @@ on its client are registered again with each run.
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -15,8 +14,8 @@ import boto3
 import botocore.session
 from boto3.session import Session
 from botocore.config import Config
-from botocore.loaders import Loader
 
+from redrive.prove.process.sessions import known_loader, quick_sessions
 from redrive.prove.process.surroundings import replaced
 
 
@@ -39,17 +38,12 @@ def remembered_clients() -> Iterator[None]:
 
     with contextlib.ExitStack() as stack:
         session = botocore.session.get_session()
-        session.register_component("data_loader", _loader())
+        session.register_component("data_loader", known_loader())
+        stack.enter_context(quick_sessions())
         stack.enter_context(replaced(boto3, "DEFAULT_SESSION", Session(botocore_session=session)))
         stack.enter_context(replaced(Session, "client", remembering("client")))
         stack.enter_context(replaced(Session, "resource", remembering("resource")))
         yield
-
-
-@functools.cache
-def _loader() -> Loader:
-    """Reads botocore's models, once for all proofs of a process: they do not change."""
-    return botocore.session.get_session().get_component("data_loader")
 
 
 def _text(value: object) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
@@ -26,7 +26,6 @@ from redrive.prove.play.faults import Fault, Leg, Strike
 from redrive.prove.play.performance import Moment, Performance
 from redrive.prove.search.options import Options
 from redrive.prove.search.reasons import failed, left, require_same_order
-from redrive.prove.stage.trigger import Kind
 
 ELSEWHERE_AFTER_MS = 45 * DAY_MS + 17 * HOUR_MS + 23 * MINUTE_MS + 41 * SECOND_MS
 """How much later the run elsewhere is: another month, weekday, hour, minute and second."""
@@ -46,11 +45,15 @@ class Clean:
     events: Sequence[Event] = ()
 
 
-def play_clean(performance: Performance) -> list[Event]:
+def play_clean(
+    performance: Performance, after_leg: Callable[[Sequence[Event]], None] = lambda _: None
+) -> list[Event]:  # fmt: skip
     """Play on without faults until nothing is left to deliver. Errors: UserError if something fails nevertheless."""
     events: list[Event] = []
     for _ in range(performance.trigger.clean_runs_max):
-        events += performance.play(Leg())
+        played = performance.play(Leg())
+        after_leg(played)
+        events += played
         for event in events:
             if isinstance(event, Ended) and event.ending is not Ending.RETURNED:
                 raise failed(performance, event)
@@ -88,7 +91,7 @@ def learn(performance: Performance, options: Options, elsewhere: Sequence[Left],
     Errors: UserError if there is no effect.
     """
     beginning = performance.save()
-    own = () if performance.trigger.kind is not Kind.SQS else (f"sqs:*:{performance.trigger.queue_name}",)
+    own = (f"sqs:*:{performance.trigger.queue_name}",) if performance.trigger.kind.is_queue else ()
     sorting = performance.journal.sorting
     performance.journal.sorting = replace(sorting, effects=options.effects, ignored=(*options.ignored, *own))
     events = play_clean(performance)

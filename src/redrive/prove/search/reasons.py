@@ -11,6 +11,7 @@ from redrive.prove.calls.calls import Call
 from redrive.prove.play.events import Ended, Event
 from redrive.prove.play.performance import Performance
 from redrive.prove.stage.trigger import SAMPLE_EVENT, Kind, bodies_of, record_text
+from redrive.services.lambda_.model.batch import reported_failures
 
 LINES_MAX = 8
 """How many of the last lines that the handler printed or logged are shown."""
@@ -44,9 +45,18 @@ def left(performance: Performance, events: Sequence[Event]) -> UserError:
     if performance.surroundings.reached:
         return _reached(performance)
     answer = next((event.answer for event in reversed(events) if isinstance(event, Ended)), "")
-    how = "is given its records again" if performance.trigger.is_stream else "leaves its message in the queue"
-    what = f"The handler {how} although nothing goes wrong. It returned {answer}{_said(performance)}"
+    what = f"The handler {_left_how(performance)} although nothing goes wrong. It returned {answer}"
+    if performance.trigger.kind.is_queue and reported_failures(answer.encode()) is None:
+        what += ", which is no answer for a mapping with ReportBatchItemFailures: Lambda takes it for a failure"
+    what += _said(performance)
     return UserError(what, next_step=_message_told(performance), exit_code=2)
+
+
+def _left_how(performance: Performance) -> str:
+    trigger = performance.trigger
+    if trigger.is_awaited:
+        return "answers with an error"
+    return "is given its records again" if trigger.is_stream else "leaves its message in the queue"
 
 
 def require_same_order(first: Sequence[Call], second: Sequence[Call]) -> None:
@@ -108,7 +118,8 @@ def _said(performance: Performance) -> str:
 
 def _message_told(performance: Performance) -> str:
     bodies = performance.trigger.bodies
-    if performance.trigger.kind in {Kind.LAMBDA, Kind.S3}:
+    kind = performance.trigger.kind
+    if kind.is_awaited or (kind.is_direct and kind is not Kind.EVENTBRIDGE):
         return (
             f"It was invoked with the event\n    {bodies[0][:BODY_CHARS_MAX]}\n  Give it the event that it expects "
             "(--event FILE), and its tables (--template)."
@@ -130,8 +141,10 @@ def _message_told(performance: Performance) -> str:
     if which == "the event" and _is_direct(bodies[0]):
         return (
             f"The event arrives as the body of an SQS message, in {_FROM_BODY}. A function that EventBridge invokes is "
-            "proved with --trigger eventbridge, one that S3 invokes with --trigger s3, one that a stream feeds with "
-            "--trigger kinesis or dynamodb, and one that others invoke asynchronously with --trigger lambda. For any "
+            "proved with --trigger eventbridge, one that S3, SNS or a schedule invokes with --trigger s3, sns or "
+            "schedule, one that a stream feeds with --trigger kinesis or dynamodb, a task of Step Functions with "
+            "--trigger task, a function behind an API with --trigger api, and one that others invoke asynchronously "
+            "with --trigger lambda. For any "
             f"other, prove one that takes the event from there: lambda event, context: handler(json.loads({_FROM_BODY})"
             ", context)."
         )

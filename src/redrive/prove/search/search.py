@@ -244,7 +244,7 @@ class Search:
         """Duplicates: at once while a message waits; otherwise after each delay for which dead letters are kept."""
         age_ms = self._performance.stage.now - START
         trigger = self._performance.trigger
-        delays = BUS_DELAYS_MS if trigger.is_direct else STREAM_DELAYS_MS if trigger.is_stream else DUPLICATE_DELAYS_MS
+        delays = _delays_of(trigger)
         for delay in delays[: 1 if is_pending else None]:
             if self._performance.waiting.dead and delay >= self._kept_ms:
                 continue
@@ -264,7 +264,7 @@ class Search:
             yield Act.REREAD
         if trigger.kind is not Kind.DYNAMODB:
             yield Act.DUPLICATE
-        if delay_ms == 0 and self._performance.trigger.event_id(message):
+        if delay_ms == 0 and trigger.is_direct and trigger.event_id(message):
             yield Act.REPUBLISH
 
     def _let_in_at(self, event: Called, given: Delivered) -> Iterator[Strike]:
@@ -302,20 +302,30 @@ def _struck(stem: Stem, events: Sequence[Event], tape: Tape, let_in_at: LetsIn) 
                 yield replace(stem, leg=leg, faults=stem.faults + 1, is_clean=False, beginning=beginning)
 
 
+def _delays_of(trigger: Trigger) -> Sequence[int]:
+    """How long after it was done something may come again. Whoever awaits an answer asks again at once, or never."""
+    if trigger.is_awaited:
+        return DUPLICATE_DELAYS_MS[:1]
+    return BUS_DELAYS_MS if trigger.is_direct else STREAM_DELAYS_MS if trigger.is_stream else DUPLICATE_DELAYS_MS
+
+
 def _let_in_at(event: Called, trigger: Trigger, given: int) -> Iterator[Strike]:
     """Runs that begin and end before a call: with a duplicate, and with a message of this run.
 
-    A run before the first call is a run before the whole. A FIFO queue delivers no message twice. A bus delivers a
-    duplicate as a request of its own; Lambda's own queue of events may give the same request to two runs.
+    A run before the first call is a run before the whole. A FIFO queue delivers no message twice, and nothing of a
+    group while a message of it is worked on. A bus delivers a duplicate as a request of its own; Lambda's own queue of
+    events may give the same request to two runs. Whoever awaits an answer may lose patience, and ask again.
     """
-    if event.index == 0 or event.is_nested:
+    if event.index == 0 or event.is_nested or trigger.is_fifo:
+        return
+    if trigger.awaiting is not None and not trigger.awaiting.may_overlap(trigger.timeout_ms):
         return
     if trigger.is_stream:  # A shard's next batch waits; but the batch under way may be read a second time.
         yield from (Strike(event.index, fault) for fault in (Fault.AGAIN, Fault.AGAIN_LATE))
         return
     for fault in (Fault.OVERLAP, Fault.OVERLAP_LATE):
         yield from (Strike(event.index, fault, message) for message in range(len(trigger.bodies)))
-    for fault in () if trigger.is_fifo else (Fault.AGAIN, Fault.AGAIN_LATE):
+    for fault in () if trigger.is_awaited else (Fault.AGAIN, Fault.AGAIN_LATE):
         yield from (Strike(event.index, fault, message) for message in range(given))
 
 

@@ -5,6 +5,7 @@ A queue may carry notifications of S3 or of a topic, and a topic those of S3.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -22,16 +23,22 @@ _S3: EventPath = (*_RECORD, "s3")
 _BODY: EventPath = (*_RECORD, "body")
 _TOPICS: EventPath = (*_RECORD, "Sns")
 _KINDS: Mapping[EventPath, Kind] = {
-    _S3: Kind.S3, _BODY: Kind.SQS, _TOPICS: Kind.LAMBDA, (*_RECORD, "dynamodb"): Kind.DYNAMODB,
+    _S3: Kind.S3, _BODY: Kind.SQS, _TOPICS: Kind.SNS, (*_RECORD, "dynamodb"): Kind.DYNAMODB,
     (*_RECORD, "kinesis"): Kind.KINESIS, ("detail",): Kind.EVENTBRIDGE, ("detail-type",): Kind.EVENTBRIDGE,
+    ("requestContext",): Kind.API, ("httpMethod",): Kind.API, ("pathParameters",): Kind.API,
+    ("queryStringParameters",): Kind.API, ("rawPath",): Kind.API, ("body",): Kind.API,
 }  # fmt: skip
 _CLASSES: Mapping[str, Kind] = {
-    "S3Event": Kind.S3, "SQSEvent": Kind.SQS, "SNSEvent": Kind.LAMBDA, "EventBridgeEvent": Kind.EVENTBRIDGE,
-    "DynamoDBStreamEvent": Kind.DYNAMODB, "KinesisStreamEvent": Kind.KINESIS,
+    "S3Event": Kind.S3, "SQSEvent": Kind.SQS, "SNSEvent": Kind.SNS, "EventBridgeEvent": Kind.EVENTBRIDGE,
+    "DynamoDBStreamEvent": Kind.DYNAMODB, "KinesisStreamEvent": Kind.KINESIS, "APIGatewayProxyEvent": Kind.API,
+    "APIGatewayProxyEventV2": Kind.API, "APIGatewayRestResolver": Kind.API, "APIGatewayHttpResolver": Kind.API,
+    "LambdaFunctionUrlEvent": Kind.API, "LambdaFunctionUrlResolver": Kind.API,
 }  # fmt: skip
 _TOPIC_ARN = f"arn:aws:sns:{SCOPE.region}:{SCOPE.account}:sample-topic"
 _SUBSCRIPTION = f"{_TOPIC_ARN}:21be56ed-a058-49f5-8c98-aedd2564c486"
 _HOST = f"sns.{SCOPE.region}.amazonaws.com"
+SAMPLE_MESSAGE = '{"id":"sample-1"}'
+"""A message of a topic whose keys are not known: JSON, which is a text as well."""
 TRIGGER = "trigger"
 """The name of the guess at what feeds the handler."""
 
@@ -58,6 +65,23 @@ def kind_for(reading: Reading | None) -> tuple[Kind, str] | None:
     return None
 
 
+def kind_of_event(text: str) -> Kind | None:
+    """What feeds a function that is given this event; None if the event is no envelope of AWS."""
+    try:
+        event = json.loads(text)
+    except ValueError:
+        return None
+    records = event.get("Records") if isinstance(event, dict) else None
+    first = records[0] if isinstance(records, list) and records else None
+    places: list[tuple[object, EventPath]] = [(first, _RECORD), (event, ())]
+    for place, path in places:
+        members = place if isinstance(place, dict) else {}
+        for prefix, kind in _KINDS.items():
+            if prefix[:-1] == path and prefix[-1] in members:
+                return kind
+    return None
+
+
 def sample_message(reading: Reading | None, file: FileContent = PLAIN_FILE) -> Delivered:
     """The body of a message in a queue."""
     return _document(reading, _BODY, file) or Delivered(dump_json(SAMPLE_EVENT))
@@ -67,8 +91,13 @@ def sample_event_of_topic(reading: Reading | None, file: FileContent = PLAIN_FIL
     """The event with which a topic invokes a function; None if the handler reads none of a topic."""
     if reading is None or not (_reads(reading, _TOPICS) or reading.data_class == "SNSEvent"):
         return None
-    inner = _document(reading, (*_TOPICS, "Message"), file) or Delivered("sample message")
-    return Delivered(lambda_record(_published(inner.text), _HOST, _SUBSCRIPTION), inner.guesses)
+    inner = _document(reading, (*_TOPICS, "Message"), file) or Delivered(SAMPLE_MESSAGE)
+    return Delivered(enveloped(inner.text), inner.guesses)
+
+
+def enveloped(text: str) -> str:
+    """The event with which a topic invokes a function for a message."""
+    return lambda_record(_published(text), _HOST, _SUBSCRIPTION)
 
 
 def _document(reading: Reading | None, at: EventPath, file: FileContent) -> Delivered | None:

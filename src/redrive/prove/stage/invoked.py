@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from redrive.core.clock import SECOND_MS
@@ -38,20 +38,23 @@ def invoked_trigger(
     The event is rendered as the rule's target asks for. Errors: UserError.
     """
     chosen = _pick(stage, file, handler, rule)
-    name = str(chosen.function["FunctionName"])
-    config = _invoke_config(stage, name)
-    on_failure = config.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination", "")
-    letters = (chosen.function.get("DeadLetterConfig", {}).get("TargetArn", ""), on_failure)
-    dead_letter_arn = next((str(arn) for arn in letters if ":sqs:" in str(arn)), "")
     made = sample_event(chosen.fed, wanted(chosen.function)) if given is None else Sampled("")
     events = (made.text,) if given is None else events_of(given, chosen.fed)
-    trigger = Trigger(
-        name, "", "", dead_letter_arn, int(chosen.function["Timeout"]) * SECOND_MS,
-        _retention_ms(stage, dead_letter_arn), inputs_of(events, chosen.fed),
-        int(config.get("MaximumRetryAttempts", RETRIES_MAX)) + 1, Kind.EVENTBRIDGE, events,
-        made.guesses,
+    trigger = invoked_asynchronously(stage, chosen.function, Kind.EVENTBRIDGE, inputs_of(events, chosen.fed))
+    return replace(trigger, given=events, guesses=made.guesses), chosen.handler
+
+
+def invoked_asynchronously(stage: Stage, function: Document, kind: Kind, events: tuple[str, ...]) -> Trigger:
+    """The trigger of a function, as ListFunctions tells it, that events invoke asynchronously."""
+    name = str(function["FunctionName"])
+    config = _invoke_config(stage, name)
+    on_failure = config.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination", "")
+    letters = (function.get("DeadLetterConfig", {}).get("TargetArn", ""), on_failure)
+    dead_letter_arn = next((str(arn) for arn in letters if ":sqs:" in str(arn)), "")
+    return Trigger(
+        name, "", "", dead_letter_arn, int(function["Timeout"]) * SECOND_MS, _retention_ms(stage, dead_letter_arn),
+        events, int(config.get("MaximumRetryAttempts", RETRIES_MAX)) + 1, kind,
     )  # fmt: skip
-    return trigger, chosen.handler
 
 
 def invoked_handlers(stage: Stage) -> list[str]:

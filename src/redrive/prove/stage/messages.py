@@ -6,7 +6,6 @@ They wait in a queue, in a stream, or, as events, in Lambda's own queue for asyn
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from typing import cast
 
 from redrive.core.clock import Instant
@@ -18,8 +17,8 @@ from redrive.prove.stage.records import put_record
 from redrive.prove.stage.stage import Stage, Waiting
 from redrive.prove.stage.trigger import Trigger
 
-Left = tuple[int, Instant, Waiting, Mapping[str, str]]
-"""The type of a saved state."""
+Left = tuple[int, Instant, Waiting, object]
+"""The type of a saved state; the last member is that of a kind of messages."""
 
 
 RECEIVE_MAX = 10
@@ -42,16 +41,14 @@ class Messages(ABC):
         """When the message was sent, or redriven from the dead-letter queue: its retention counts from then."""
         self.waiting = Waiting(is_pending=False, dead=0)
         """The messages left in the queue, and in the dead-letter queue, at the end of the last leg."""
-        self.functions: Mapping[str, str] = {}
-        """In a system: which function has had each asynchronous request."""
 
     def save(self) -> Left:
         """Save the state between two legs."""
-        return self._sent, self.sent_at, self.waiting, self.functions
+        return self._sent, self.sent_at, self.waiting, None
 
     def load(self, left: Left) -> None:
         """Restore a saved state."""
-        self._sent, self.sent_at, self.waiting, self.functions = left
+        self._sent, self.sent_at, self.waiting = left[:3]
 
     def send(self, number: int) -> None:
         """Send the message with this number; once more, if it was sent before."""
@@ -81,6 +78,18 @@ class Messages(ABC):
     def read_again(self, number: int) -> None:
         """Lose the checkpoints of a mapping from a stream. Errors: Bug if there is none."""
         raise Bug(f"checkpoint {number} of what has none")
+
+    def next_due(self) -> Instant | None:
+        """The next instant at which something is due."""
+        return self._stage.next_due()
+
+    def turn(self) -> bool:
+        """One round of what is due now, and its runs; returns whether anything was due."""
+        return self._stage.turn()
+
+    def settle(self) -> None:
+        """Do what is due now."""
+        self._stage.settle()
 
     @abstractmethod
     def look(self) -> Waiting:
@@ -114,8 +123,8 @@ class QueueMessages(Messages):
         self._stage.hold_again(self._trigger.queue_arn, handle)
 
     def _send(self, body: str, number: int) -> None:
-        group = {"MessageGroupId": "prove", "MessageDeduplicationId": f"{number}"} if self._trigger.is_fifo else {}
-        self._stage.send(self._sent, QueueUrl=self._trigger.queue_url, MessageBody=body, **group)
+        message = self._trigger.message(number).as_sent(is_fifo=self._trigger.is_fifo)
+        self._stage.send(self._sent, QueueUrl=self._trigger.queue_url, **message)
 
     def _redrive(self) -> None:
         self._stage.call("sqs", "StartMessageMoveTask", SourceArn=self._trigger.dead_letter_arn)
@@ -188,13 +197,6 @@ class StreamRecords(AsynchronousEvents):
             return event_of(body)  # An earlier redrive has failed, and the letter has its event.
         event = self._stage.step(("event with", body), lambda tx: event_with(tx, self._trigger.mapping, found))
         return '{"Records":[]}' if event is None else event.decode()
-
-
-def messages_of(stage: Stage, trigger: Trigger) -> Messages:
-    """The messages of a trigger of any kind."""
-    if trigger.is_stream:
-        return StreamRecords(stage, trigger)
-    return AsynchronousEvents(stage, trigger) if trigger.is_direct else QueueMessages(stage, trigger)
 
 
 def event_of(body: str) -> str:

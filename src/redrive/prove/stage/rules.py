@@ -42,7 +42,7 @@ class Fed:
         return None if text is None else parse(str(text))
 
 
-def usual_events(stage: Stage, events: tuple[str, ...], kind: Kind = Kind.EVENTBRIDGE) -> Trigger:
+def usual_events(stage: Stage, events: tuple[str, ...], kind: Kind) -> Trigger:
     """A function that events invoke: two retries, and a dead-letter queue that keeps its messages for 14 days."""
     stage.clock.set(START - READY_AFTER_MS)
     role_arn = create_role(stage)

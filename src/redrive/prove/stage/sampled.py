@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from redrive.core.documents import Document, dump_json
 from redrive.core.errors import UserError
@@ -20,10 +21,11 @@ _NEAR_MAX = 3
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is known of the event: the kind that the user names, and what the handler reads."""
+    """What is known of the event: the kind that the user names, and what the handler reads, whose file this is."""
 
     event_type: str | None = None
     reading: Reading | None = None
+    file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

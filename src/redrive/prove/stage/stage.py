@@ -108,6 +108,7 @@ class Stage:
         self.more_deciding: Step[str] = lambda _: ""
         """What else decides what is delivered next, as text: for a mapping from a stream, its positions."""
         self._store = SqliteStore(None, clock=self.clock, entropy=self._ids)
+        self.invoker = invoker
         registry = bind_registry(self._store, models())
         workers = [worker for worker in build_workers(SilentLog()) if not worker.upkeep]
         self.engine = Engine(self._store.run, registry, workers, invoker, SilentLog())
@@ -154,6 +155,11 @@ class Stage:
         params = {"FunctionName": function_name, "InvocationType": "Event", "Payload": payload.encode()}
         place = ("message", number)
         self._ask(("invoke", params), lambda: self._call("lambda", "Invoke", params), place=place)
+
+    def id_for(self, name: str, number: int) -> str:
+        """The id with that number in this history; the same in all histories."""
+        self._ids.begin(name, number)
+        return new_uuid(self._ids)
 
     def step(self, asked: tuple[object, ...], step: Step[T]) -> T:
         """Run a step. `asked` describes it."""

@@ -15,14 +15,15 @@ from redrive.core.documents import Document, dump_json
 from redrive.core.errors import ServiceError, UserError
 from redrive.invoke.sandbox.unpack import unpack
 from redrive.languages.template import TemplateError, read_root
-from redrive.packaging.template import local_code
+from redrive.packaging.template import local_code, take_in_definitions
 from redrive.prove.process.subject import NamedSubject
+from redrive.prove.stage.fed import direct_handlers, direct_trigger, is_direct
 from redrive.prove.stage.invoked import invoked_handlers, invoked_trigger
 from redrive.prove.stage.parameters import missing_parameters
 from redrive.prove.stage.sampled import Wanted
 from redrive.prove.stage.stage import SCOPE, START, Stage
 from redrive.prove.stage.streams import stream_handlers, stream_trigger
-from redrive.prove.stage.trigger import SAMPLE_EVENT, Kind, Trigger, bodies_of
+from redrive.prove.stage.trigger import SAMPLE_EVENT, Kind, Trigger, bodies_of, with_messages
 from redrive.services.cloudformation.model.stack import Blueprint
 from redrive.services.cloudformation.transforms.expansion import expanded
 from redrive.services.lambda_.model.function import Function
@@ -66,6 +67,10 @@ def declared_trigger(
         code = directories.get(_logical_id(stage, str(function["FunctionName"])))
         return wanted(str(function["Handler"]), code)
 
+    if is_direct(kind) or (kind is None and rule is None and _fits_directly(stage, handler)):
+        trigger, name = direct_trigger(stage, STACK, file, handler, bodies, kind, of_function)
+        trigger = replace(trigger, guesses={**told, **trigger.guesses})
+        return Declared(trigger, name, directories.get(_logical_id(stage, trigger.function_name)))
     if (kind is not None and kind.is_stream) or (kind is None and rule is None and _fits_stream(stage, handler)):
         trigger, name = stream_trigger(stage, file, handler, bodies, kind, of_function)
         trigger = replace(trigger, guesses={**told, **trigger.guesses})
@@ -89,8 +94,9 @@ def declared_trigger(
     given = bodies or _scheduled(stage, queue_arn) or bodies_of(SAMPLE_EVENT)
     trigger = Trigger(
         str(function["FunctionName"]), queue_arn, url, dead_letter_arn, int(function["Timeout"]) * SECOND_MS,
-        _retention_ms(stage, dead_letter_arn), given, int(policy.get("maxReceiveCount", 0)), guesses=told,
+        _retention_ms(stage, dead_letter_arn), (), int(policy.get("maxReceiveCount", 0)), guesses=told,
     )  # fmt: skip
+    trigger = with_messages(trigger, given)
     return Declared(trigger, str(function["Handler"]), directories.get(_logical_id(stage, trigger.function_name)))
 
 
@@ -163,6 +169,7 @@ def _plain(file: Path, parameters: Document) -> tuple[str, dict[str, Path]]:
     """The template after its transforms, and places of local code. Errors: UserError; TemplateError; ServiceError."""
     root = read_root(file.read_text("utf-8"))
     directories = {}
+    take_in_definitions(root, file.resolve().parent)
     for local in local_code(root, file.resolve().parent, parameters):
         directories[local.logical_id] = local.source
         # SAM requires a location; the code stays where it is.
@@ -231,6 +238,15 @@ def _fits_queue(stage: Stage, handler: str) -> bool:
     wanted = handler.replace(":", ".")
     names = [str(_function_of(stage, one)["Handler"]) for one in mappings]
     return any(map(wanted.endswith, names)) or not any(map(wanted.endswith, fed))
+
+
+def _fits_directly(stage: Stage, handler: str) -> bool:
+    """Whether the handler is one that only a topic, a bucket, a schedule, a task or an API invokes."""
+    others = [str(_function_of(stage, one)["Handler"]) for one in _mappings(stage)] + invoked_handlers(stage)
+    if not handler or not others:
+        return not others and bool(direct_handlers(stage, STACK))
+    wanted = handler.replace(":", ".")
+    return not any(map(wanted.endswith, others)) and any(map(wanted.endswith, direct_handlers(stage, STACK)))
 
 
 def _fits_stream(stage: Stage, handler: str) -> bool:

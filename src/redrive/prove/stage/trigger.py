@@ -7,14 +7,17 @@ import enum
 import io
 import json
 import zipfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from redrive.core.clock import DAY_MS, SECOND_MS
 from redrive.core.documents import Document, dump_json
 from redrive.core.errors import UserError
+from redrive.prove.stage.envelopes import Message, read_message, record_texts
+from redrive.prove.stage.retriers import Awaiting
 from redrive.prove.stage.stage import SCOPE, Stage
+from redrive.services.lambda_.model.mapping import REPORT_BATCH_ITEM_FAILURES
 
 RECEIVES_MAX = 3
 TIMEOUT_S = 30
@@ -59,11 +62,30 @@ class Kind(enum.Enum):
     KINESIS = "kinesis"
     DYNAMODB = "dynamodb"
     S3 = "s3"
+    FIFO = "fifo"
+    """A FIFO queue of SQS."""
+    SNS = "sns"
+    SCHEDULE = "schedule"
+    """A schedule of EventBridge Scheduler."""
+    TASK = "task"
+    """A task of a state machine of Step Functions."""
+    API = "api"
+    """A REST API, an HTTP API or a function URL."""
+
+    @property
+    def is_queue(self) -> bool:
+        """Whether a mapping from a queue gives the function batches of messages."""
+        return self in {Kind.SQS, Kind.FIFO}
 
     @property
     def is_direct(self) -> bool:
         """Whether events invoke the function asynchronously, without a queue of the user's in front of it."""
-        return self in {Kind.EVENTBRIDGE, Kind.LAMBDA, Kind.S3}
+        return self in {Kind.EVENTBRIDGE, Kind.LAMBDA, Kind.S3, Kind.SNS, Kind.SCHEDULE}
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody invokes the function, awaits its answer, and asks again if there is none."""
+        return self in {Kind.TASK, Kind.API}
 
     @property
     def is_stream(self) -> bool:
@@ -95,11 +117,28 @@ class Trigger:
     """Environment variables that the handler reads and nobody has set, with guessed values."""
     stream_arn: str = ""
     mapping: str = ""
-    """The UUID of the mapping from the stream."""
+    """The UUID of the mapping from the stream, or from a queue that was made for the handler."""
     mappings: int = 0
     """In a system: how many mappings read streams."""
     clean_runs_max: int = CLEAN_RUNS_MAX
     """More runs than this without faults and without an empty queue: the work never ends."""
+    messages: tuple[Message, ...] = ()
+    """Of a queue, what was given of the messages besides their bodies; empty if nothing was."""
+    awaiting: Awaiting | None = None
+    """Who awaits the answers of the function, if anybody does."""
+
+    def message(self, number: int) -> Message:
+        """The message with this number as its producer sends it."""
+        return self.messages[number] if self.messages else Message(self.bodies[number])
+
+    def reversed(self) -> Trigger:
+        """The same with its messages in the other order."""
+        return replace(self, bodies=self.bodies[::-1], given=self.given[::-1], messages=self.messages[::-1])
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody invokes the function and awaits its answer."""
+        return self.kind.is_awaited
 
     @property
     def is_direct(self) -> bool:
@@ -114,8 +153,11 @@ class Trigger:
     def event_id(self, number: int) -> str:
         """The id of an event that its producer may publish again, if the function is given the id; otherwise empty.
 
-        Of AWS's own services only S3 is taken for a producer that does so: it tells at least once.
+        Of AWS's own services only S3 is taken for a producer that does so: it tells at least once. A client of an API
+        that sends its request again does so under another id.
         """
+        if self.kind in ID_OF:
+            return ID_OF[self.kind](self.bodies[number])
         if self.kind is not Kind.EVENTBRIDGE:
             return ""
         event = json.loads(self.given[number])
@@ -130,13 +172,16 @@ class Trigger:
         if self.is_stream:
             return tuple(map(record_text, self.bodies))
         pairs = ((body, self.event_id(number)) for number, body in enumerate(self.bodies))
-        return tuple(body.replace(event_id, "") if event_id else body for body, event_id in pairs)
+        bodies = tuple(body.replace(event_id, "") if event_id else body for body, event_id in pairs)
+        return (*bodies, *(message.texts for message in self.messages if message.texts))
 
     @property
     def noun(self) -> str:
         """What the trigger delivers."""
         if self.is_stream:
             return "record"
+        if self.is_awaited:
+            return "request" if self.kind is Kind.API else "task"
         return "event" if self.is_direct else "message"
 
     @property
@@ -144,7 +189,7 @@ class Trigger:
         """What has the messages: the queue, the stream, or the function whose events wait."""
         if self.is_stream:
             return self.stream_arn
-        return self.function_name if self.is_direct else self.queue_name
+        return self.queue_name if self.kind.is_queue else self.function_name
 
     @property
     def queue_name(self) -> str:
@@ -167,6 +212,26 @@ class Trigger:
         return self.is_fifo or self.is_stream
 
 
+def _id_of_topic(event: str) -> str:
+    """The MessageId of an event of a topic."""
+    try:
+        return str(json.loads(event)["Records"][0]["Sns"]["MessageId"])
+    except (ValueError, KeyError, IndexError, TypeError):
+        return ""
+
+
+def _id_of_request(event: str) -> str:
+    """The id of a request to an API."""
+    try:
+        return str(json.loads(event)["requestContext"]["requestId"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+ID_OF: Mapping[Kind, Callable[[str], str]] = {Kind.SNS: _id_of_topic, Kind.API: _id_of_request}
+"""Where the id stands that an event has from its sender: with the same work it may come again under another one."""
+
+
 def record_text(body: str) -> str:
     """What a record of a stream says: of Kinesis its data, if it is text."""
     document = json.loads(body)
@@ -178,28 +243,45 @@ def record_text(body: str) -> str:
         return body
 
 
-def usual_trigger(stage: Stage, bodies: tuple[str, ...]) -> Trigger:
-    """A queue as Lambda's guide recommends: three receives, six times the function's timeout, a dead-letter queue."""
+def usual_trigger(
+    stage: Stage, texts: tuple[str, ...], *, is_fifo: bool = False, reports_failures: bool = True
+) -> Trigger:  # fmt: skip
+    """A queue as Lambda's guide recommends: three receives, six times the function's timeout, a dead-letter queue.
+
+    `reports_failures`: whether its mapping has ReportBatchItemFailures.
+    """
     role_arn = create_role(stage)
-    retention = {"MessageRetentionPeriod": str(RETENTION_S)}
-    stage.call("sqs", "CreateQueue", QueueName="messages-dlq", Attributes=retention)
-    dead_letter_arn = f"arn:aws:sqs:{SCOPE.region}:{SCOPE.account}:messages-dlq"
+    suffix, own = (".fifo", {"FifoQueue": "true"}) if is_fifo else ("", {})
+    retention = {"MessageRetentionPeriod": str(RETENTION_S), **own}
+    stage.call("sqs", "CreateQueue", QueueName=f"messages-dlq{suffix}", Attributes=retention)
+    dead_letter_arn = f"arn:aws:sqs:{SCOPE.region}:{SCOPE.account}:messages-dlq{suffix}"
     redrive = dump_json({"deadLetterTargetArn": dead_letter_arn, "maxReceiveCount": RECEIVES_MAX})
     attributes = {"VisibilityTimeout": str(VISIBILITY_S), "RedrivePolicy": redrive, **retention}
-    url = stage.call("sqs", "CreateQueue", QueueName="messages", Attributes=attributes)["QueueUrl"]
-    queue_arn = f"arn:aws:sqs:{SCOPE.region}:{SCOPE.account}:messages"
+    url = stage.call("sqs", "CreateQueue", QueueName=f"messages{suffix}", Attributes=attributes)["QueueUrl"]
+    queue_arn = f"arn:aws:sqs:{SCOPE.region}:{SCOPE.account}:messages{suffix}"
     stage.call(
         "lambda", "CreateFunction", FunctionName="handler", Runtime="python3.12", Role=role_arn,
         Handler="index.handler", Timeout=TIMEOUT_S, Code={"ZipFile": empty_archive()},
     )  # fmt: skip
-    stage.call(
+    mapping = stage.call(
         "lambda", "CreateEventSourceMapping", EventSourceArn=queue_arn, FunctionName="handler",
-        FunctionResponseTypes=["ReportBatchItemFailures"],
+        FunctionResponseTypes=[REPORT_BATCH_ITEM_FAILURES] if reports_failures else [],
     )  # fmt: skip
-    return Trigger(
-        "handler", queue_arn, url, dead_letter_arn, TIMEOUT_S * SECOND_MS, RETENTION_S * SECOND_MS, bodies,
-        RECEIVES_MAX,
+    trigger = Trigger(
+        "handler", queue_arn, url, dead_letter_arn, TIMEOUT_S * SECOND_MS, RETENTION_S * SECOND_MS, (), RECEIVES_MAX,
+        mapping=str(mapping["UUID"]),
     )  # fmt: skip
+    return with_messages(trigger, texts)
+
+
+def with_messages(trigger: Trigger, texts: tuple[str, ...]) -> Trigger:
+    """The trigger of a queue with its messages: bodies, or records with attributes."""
+    messages = tuple(map(read_message, texts))
+    bodies = tuple(one.body for one in messages)
+    kind = Kind.FIFO if trigger.is_fifo else Kind.SQS
+    if all(one == Message(one.body) for one in messages):
+        return replace(trigger, bodies=bodies, kind=kind)
+    return replace(trigger, bodies=bodies, messages=messages, given=texts, kind=kind)
 
 
 def create_role(stage: Stage, actions: Sequence[str] = ("sqs:*",)) -> str:
@@ -221,10 +303,13 @@ def empty_archive() -> bytes:
 
 
 def bodies_of(event: object) -> tuple[str, ...]:
-    """The messages of an event: those of an SQS event, or one message with the event as its body."""
+    """The messages of an event: those of an SQS event, or one message with the event as its body.
+
+    A message of an SQS event that has more than a body is the record as a text.
+    """
     records = event.get("Records") if isinstance(event, dict) else None
     if isinstance(records, list) and records and all(isinstance(one, dict) and "body" in one for one in records):
-        return tuple(str(one["body"]) for one in records)
+        return record_texts(records)
     return (event if isinstance(event, str) else dump_json(event),)
 
 

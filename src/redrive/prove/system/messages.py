@@ -5,16 +5,17 @@ One event comes in. What comes again, comes again where it came in, or at the ho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
 from redrive.core.documents import Document, load_json
 from redrive.core.errors import Bug
+from redrive.delivery.outside.invocation import Invocation
 from redrive.delivery.sources.targets import queue_url
 from redrive.prove.play.faults import Act
 from redrive.prove.play.running import Run
-from redrive.prove.stage.messages import BATCH_MEMBERS, RECEIVE_MAX, RECORD_MEMBERS, Messages, event_of
+from redrive.prove.stage.messages import BATCH_MEMBERS, RECEIVE_MAX, RECORD_MEMBERS, Left, Messages, event_of
 from redrive.prove.stage.positions import event_with, has_unread, positions, read_again, told
 from redrive.prove.stage.stage import SCOPE, Stage, Waiting
 from redrive.prove.stage.trigger import Trigger
@@ -79,10 +80,23 @@ class SystemMessages(Messages):
         self._queues = circuit.wiring.queues
         self._mappings = circuit.wiring.streams
         stage.more_deciding = _decided
+        self.functions: Mapping[str, str] = {}
+        """Which function has had each asynchronous request."""
         self._beginnings = [
             stage.step(("positions", one["UUID"]), lambda tx, one=one: positions(tx, str(one["UUID"])))  # type: ignore[misc]
             for one in self._mappings
         ]
+
+    def save(self) -> Left:
+        return (*super().save()[:3], self.functions)
+
+    def load(self, left: Left) -> None:
+        super().load(left)
+        self.functions = cast("Mapping[str, str]", left[3])
+
+    def has_run(self, invocation: Invocation) -> None:
+        """Remember which function has had a request: a dead letter names the request alone."""
+        self.functions = {**self.functions, invocation.request_id: invocation.function_name}
 
     def look(self) -> Waiting:
         """Read whether anything is on its way, and how many dead letters lie in all their queues."""

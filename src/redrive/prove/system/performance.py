@@ -82,7 +82,8 @@ class SystemRuns(Runs):
             run.handles = tuple(f"{one['eventSourceARN']} {one['receiptHandle']}" for one in records)
         else:
             run.invocation = invocation
-            state.messages.functions = {**state.messages.functions, invocation.request_id: invocation.function_name}
+            if isinstance(state.messages, SystemMessages):
+                state.messages.has_run(invocation)
         run.meet(state.stage.now, (invocation.function_name, invocation.request_id, invocation.payload))
         return run
 

@@ -79,7 +79,7 @@ def advice_on_loss(violation: Violation, events: Sequence[Event]) -> str:
     kinds = {one.kind for one in events if isinstance(one, Delivered | Ended)}
     if any(kind.is_stream for kind in kinds):
         return _advice_on_records(violation, events, ends)
-    if any(kind.is_direct for kind in kinds):
+    if any(kind.is_direct or kind.is_awaited for kind in kinds):
         return _advice_on_events(violation, events, ends)
     if any("EffectUncertain" in end.answer + end.said for end in ends):
         return _UNCERTAIN

@@ -17,6 +17,7 @@ from redrive.prove.play.faults import ENDS_RUN, Act, Fault
 from redrive.prove.process.subject import Place
 from redrive.prove.stage.stage import START
 from redrive.prove.stage.trigger import Kind
+from redrive.prove.tell import words
 from redrive.prove.tell.advice import advice_on_loss
 from redrive.prove.tell.advice_on_requests import advice_on_repeated_request, advice_on_unchecked_status
 
@@ -49,25 +50,26 @@ _ORDER = (
 )
 _KEYS = {
     Kind.SQS: _MESSAGE_KEY, Kind.EVENTBRIDGE: _EVENT_KEY, Kind.LAMBDA: _CALL_KEY, Kind.KINESIS: _RECORD_KEY,
-    Kind.DYNAMODB: _CHANGE_KEY, Kind.S3: _NOTIFICATION_KEY,
+    Kind.DYNAMODB: _CHANGE_KEY, Kind.S3: _NOTIFICATION_KEY, **words.KEYS,
 }  # fmt: skip
 _RECORD = "record"
 _GIVEN = {
     Kind.SQS: "message", Kind.EVENTBRIDGE: "event, as the request", Kind.LAMBDA: "event, as the request",
     Kind.KINESIS: _RECORD, Kind.DYNAMODB: _RECORD, Kind.S3: "event, as the request",
+    **words.GIVEN,
 }  # fmt: skip
 _KEPT = "Lambda keeps its event for a retry"
 _BLOCKED = "its records block their shard until they are done or given up"
 _AFTER_FAILURE = {
     Kind.SQS: "its message stays in the queue", Kind.EVENTBRIDGE: _KEPT, Kind.LAMBDA: _KEPT, Kind.KINESIS: _BLOCKED,
-    Kind.DYNAMODB: _BLOCKED, Kind.S3: _KEPT,
+    Kind.DYNAMODB: _BLOCKED, Kind.S3: _KEPT, **words.AFTER_FAILURE,
 }  # fmt: skip
 _REQUEST_AGAIN = "Lambda invokes the function once more with the very request that run {run} works on"
 _BATCH_AGAIN = "the very batch that run {run} works on is read a second time, and given to another run"
 _SHOWN = {
     Kind.SQS: "the very message that run {run} works on is handed out a second time",
     Kind.EVENTBRIDGE: _REQUEST_AGAIN, Kind.LAMBDA: _REQUEST_AGAIN, Kind.KINESIS: _BATCH_AGAIN,
-    Kind.DYNAMODB: _BATCH_AGAIN, Kind.S3: _REQUEST_AGAIN,
+    Kind.DYNAMODB: _BATCH_AGAIN, Kind.S3: _REQUEST_AGAIN, Kind.SNS: _REQUEST_AGAIN, Kind.SCHEDULE: _REQUEST_AGAIN,
 }  # fmt: skip
 _INVOKED_AGAIN = "the function is invoked again with the events of the dead letters"
 _READ_AGAIN = "the records that the dead letters name are read from the stream, and the function is invoked with them"
@@ -92,6 +94,7 @@ _COMES = {
     (Act.REDRIVE, Kind.DYNAMODB): _READ_AGAIN,
     (Act.REREAD, Kind.KINESIS): _REREAD,
     (Act.REREAD, Kind.DYNAMODB): _REREAD,
+    **words.COMES,
 }
 _RUN = re.compile(r"(?:^|(?<=that )|(?<=what ))run (\d+)\b")
 """The runs in a step's own words; what a handler has said comes after them."""
@@ -132,7 +135,7 @@ def _counted(events: Sequence[Event]) -> Iterator[Event]:
     times: Counter[str] = Counter()
     numbers: dict[str, str] = {}
     for event in events:
-        if isinstance(event, Delivered) and event.kind is not Kind.SQS:
+        if isinstance(event, Delivered) and not event.kind.is_queue:
             times.update(event.message_ids)
             counted = replace(event, receives=tuple(times[one] for one in event.message_ids))
             if event.kind.is_stream:
@@ -147,11 +150,12 @@ def _steps_of(event: Event) -> Iterator[Step]:
     at = elapsed(event.at)
     match event:
         case Delivered(run=run, message_ids=ids, receives=receives, kind=kind, through=through):
-            words = [
+            texts = [
                 f"{_short(one, kind)} for the {_ordinal(count)} time" for one, count in zip(ids, receives, strict=True)
             ]
+            told = ids[0][:8] + "…" if kind.is_awaited else ", ".join(texts)
             way = f" ({through})" if through else ""
-            yield Step(at, f"run {run} begins: it is given the {_GIVEN[kind]} {', '.join(words)}{way}")
+            yield Step(at, f"run {run} begins: it is given the {_GIVEN[kind]} {told}{way}")
         case Called():
             yield _call_step(at, event)
             if Fault.CRASH_AFTER in event.faults:
@@ -180,6 +184,8 @@ def _short(one: str, kind: Kind) -> str:
 
 def _dead_lettered(count: int, kind: Kind) -> str:
     """What became of what was given up. Of a stream the letter stands for a batch, and names its records."""
+    if kind.is_awaited:
+        return words.GIVEN_UP[kind]
     if kind.is_stream:
         letters = "a letter names them" if count == 1 else f"{count} letters name them"
         return f"records were given up, and the shard goes on behind them: {letters} in the dead-letter queue"
@@ -276,15 +282,15 @@ def _is_keyed_by_message_id(events: Sequence[Event], ledger: LedgerRows) -> bool
 def _advice_on_repetition(events: Sequence[Event], ledger: LedgerRows) -> str:
     faults = {fault for event in events if isinstance(event, Called) for fault in event.faults}
     acts = {event.act for event in events if isinstance(event, Sent)}
-    if Act.REPUBLISH in acts:
-        return _REPUBLISHED
     kind = kind_of(events)
-    is_direct = kind.is_direct
+    if Act.REPUBLISH in acts:
+        return words.REPUBLISHED.get(kind, _REPUBLISHED)
+    is_direct = not kind.is_queue and not kind.is_stream
     key = _KEYS[kind]
     if is_direct and _is_keyed_by_message_id(events, ledger):
         what = "the request id, and a duplicate has another one: take a part of its"
         return f"The key in {ledger.name} is {what} {'detail' if kind is Kind.EVENTBRIDGE else 'event'}."
-    if kind is Kind.SQS and _is_keyed_by_message_id(events, ledger):
+    if kind.is_queue and _is_keyed_by_message_id(events, ledger):
         return f"The key in {ledger.name} is the message id, and a duplicate has another one: take it from the body."
     if ledger.name is None:
         return f"Record each execution under a key, with a condition that refuses the second one; {key}."

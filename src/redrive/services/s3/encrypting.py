@@ -19,7 +19,7 @@ from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.services.s3.model.bucket import Bucket, bucket_arn
-from redrive.services.s3.model.encryption import Encryption
+from redrive.services.s3.model.encryption import Encryption, read_context
 from redrive.services.s3.model.refusals import access_denied
 from redrive.store.api import Transaction
 
@@ -42,19 +42,28 @@ def encrypt(tx: Transaction, caller: Caller, bucket: Bucket, key: str, chosen: E
     """
     # Key policies see the bucket's ARN where a bucket key is used.
     subject = bucket.arn if chosen.has_bucket_key else bucket_arn(f"{bucket.name}/{key}")
-    params = {"KeyId": chosen.key_id, "KeySpec": "AES_256", "EncryptionContext": {"aws:s3:arn": subject}}
+    params = {"KeyId": chosen.key_id, "KeySpec": "AES_256", "EncryptionContext": _context(subject, chosen.context)}
     made = _call(tx, caller, bucket, "GenerateDataKey", params)
     return DataKey(base64.b64encode(bytes(made["CiphertextBlob"])).decode(), str(made["KeyId"]), subject)
 
 
 def check_readable(
-    tx: Transaction, caller: Caller, bucket: Bucket, subject: str, key_arn: str, wrapped: str
+    tx: Transaction, caller: Caller, bucket: Bucket, made: DataKey, context: str
 ) -> None:  # fmt: skip
-    """Refuse a read whose data key KMS does not decrypt for the caller. Errors: as of `encrypt`."""
+    """Refuse a read whose data key KMS does not decrypt for the caller.
+
+    `context` is what the writer added to the encryption context. Errors: as of `encrypt`.
+    """
     params = {
-        "CiphertextBlob": base64.b64decode(wrapped), "KeyId": key_arn, "EncryptionContext": {"aws:s3:arn": subject},
+        "CiphertextBlob": base64.b64decode(made.wrapped), "KeyId": made.key_arn,
+        "EncryptionContext": _context(made.subject, context),
     }  # fmt: skip
     _call(tx, caller, bucket, "Decrypt", params)
+
+
+def _context(subject: str, added: str) -> dict[str, str]:
+    """The encryption context. The ARN is S3's to say, whatever was added."""
+    return {**read_context(added), "aws:s3:arn": subject}
 
 
 def _call(tx: Transaction, caller: Caller, bucket: Bucket, operation: str, params: Document) -> Document:

@@ -14,6 +14,7 @@ from redrive.services.s3.model import lock
 from redrive.services.s3.model.acl import GRANTS, AclRequest, acl_request, is_public, not_supported, read_grants
 from redrive.services.s3.model.bucket import Bucket
 from redrive.services.s3.model.encryption import AES256, check_customer_key, customer_key, requested
+from redrive.services.s3.model.errors import not_implemented
 from redrive.services.s3.model.lifecycle import LIFECYCLE, Subject, expiration_header
 from redrive.services.s3.model.owners import new_owner
 from redrive.services.s3.model.policies import blocks, has_acls
@@ -25,10 +26,13 @@ ENCRYPTION_MEMBERS = (
     "ServerSideEncryption", "SSECustomerAlgorithm", "SSECustomerKeyMD5", "SSEKMSKeyId", "BucketKeyEnabled",
 )  # fmt: skip
 LOCK_MEMBERS = (lock.MODE, lock.UNTIL, lock.HOLD)
-WRITE_MEMBERS = (*ENCRYPTION_MEMBERS, "SSEKMSEncryptionContext")
+CONTEXT = "SSEKMSEncryptionContext"
+WRITE_MEMBERS = (*ENCRYPTION_MEMBERS, CONTEXT)
 """The members that answers to writes show."""
 READ_MEMBERS = frozenset((*ENCRYPTION_MEMBERS, *LOCK_MEMBERS))
 """The members that GetObject and HeadObject show."""
+
+_HOLDS = ("object_lock_event_hold", "object_lock_event_hold_duration_days", "object_lock_event_hold_duration_years")
 
 DATA_KEY = "DataKey"
 """The member that has the encrypted data key of KMS, with the ARN in its encryption context."""
@@ -36,6 +40,10 @@ DATA_KEY = "DataKey"
 
 def on_write(tx: Transaction, caller: Caller, bucket: Bucket, params: Document) -> Document:
     """The members of an object, a copy or an upload that is about to be written. Errors: ServiceError."""
+    for name in _HOLDS:
+        if params.get(name) is not None:
+            header = f"x-amz-{name.replace('_', '-')}"
+            raise not_implemented(header, "redrive has no event holds; object lock has retention and legal hold")
     return {
         **_encrypted(tx, caller, bucket, params),
         **_locked(tx, caller, bucket, params),
@@ -57,13 +65,14 @@ def on_read(tx: Transaction, caller: Caller, bucket: Bucket, members: Document, 
 
 
 def on_body(tx: Transaction, caller: Caller, bucket: Bucket, members: Document) -> None:
-    """Check that KMS decrypts the data key of an object for the caller, before the body is read.
+    """Check that KMS decrypts the data key of an object for the caller, before a body is read or a part is added.
 
     Errors: KMS.DisabledException and others of KMS; AccessDenied.
     """
     if DATA_KEY in members:
         wrapped, arn = members[DATA_KEY]
-        encrypting.check_readable(tx, caller, bucket, str(arn), str(members["SSEKMSKeyId"]), str(wrapped))
+        made = encrypting.DataKey(str(wrapped), str(members["SSEKMSKeyId"]), str(arn))
+        encrypting.check_readable(tx, caller, bucket, made, str(members.get(CONTEXT, "")))
 
 
 def on_delete(tx: Transaction, caller: Caller, bucket: Bucket, version: ObjectVersion, params: Document) -> None:
@@ -130,7 +139,8 @@ def _encrypted(tx: Transaction, caller: Caller, bucket: Bucket, params: Document
     if digest:
         return {"SSECustomerAlgorithm": AES256, "SSECustomerKeyMD5": digest}
     chosen = requested(
-        bucket, algorithm, params.get("ssekms_key_id"), has_bucket_key=params.get("bucket_key_enabled")
+        bucket, algorithm, params.get("ssekms_key_id"), has_bucket_key=params.get("bucket_key_enabled"),
+        context=params.get("ssekms_encryption_context", ""),
     )  # fmt: skip
     if not chosen.needs_kms:
         return {"ServerSideEncryption": chosen.algorithm}
@@ -138,6 +148,8 @@ def _encrypted(tx: Transaction, caller: Caller, bucket: Bucket, params: Document
     members: Document = {
         "ServerSideEncryption": chosen.algorithm, "SSEKMSKeyId": made.key_arn, DATA_KEY: [made.wrapped, made.subject],
     }  # fmt: skip
+    if chosen.context:
+        members[CONTEXT] = chosen.context
     return {**members, "BucketKeyEnabled": True} if chosen.has_bucket_key else members
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from typing import Any
 
 import pytest
@@ -192,3 +193,66 @@ def test_bucket_that_blocks_keys_of_customers_refuses_them(desk: Desk) -> None:
     set_default(desk, by_default("AES256", BlockedEncryptionTypes={"EncryptionType": ["SSE-C"]}))
 
     assert desk.code("PutObject", Bucket="docs", Key="a", Body=b"", **customer_key(b"1" * 32)) == "AccessDenied"
+
+
+def encoded(context: object) -> str:
+    return base64.b64encode(json.dumps(context).encode()).decode()
+
+
+def test_added_encryption_context_reaches_kms_at_the_write_and_at_the_read(key: str, desk: Desk) -> None:
+    def role(name: str, team: str) -> Any:
+        seen = {"StringEquals": {"kms:EncryptionContext:team": team}}
+        return desk.role(
+            name, allow(["s3:PutObject", "s3:GetObject"]), allow(["kms:GenerateDataKey", "kms:Decrypt"], Condition=seen)
+        )
+
+    blue, red = role("blue", "blue"), role("red", "red")
+    context = encoded({"team": "blue"})
+    given: Any = {"Bucket": "docs", "ServerSideEncryption": "aws:kms", "SSEKMSKeyId": key}
+
+    written = desk.call("PutObject", blue, Key="a", Body=b"text", SSEKMSEncryptionContext=context, **given)
+
+    assert written["SSEKMSEncryptionContext"] == context
+    assert desk.code("PutObject", red, Key="b", Body=b"", SSEKMSEncryptionContext=context, **given) == "AccessDenied"
+    assert "SSEKMSEncryptionContext" not in desk.call("GetObject", blue, Bucket="docs", Key="a")
+    assert desk.code("GetObject", red, Bucket="docs", Key="a") == "AccessDenied"
+    desk.call("CopyObject", Key="c", CopySource="docs/a", **given)
+    assert desk.code("GetObject", blue, Bucket="docs", Key="c") == "AccessDenied"
+
+
+@pytest.mark.parametrize("context", ["%%%", encoded(["a"]), encoded({"a": 1}), base64.b64encode(b"\xff").decode()])
+def test_encryption_context_that_is_no_map_of_texts_is_refused(context: str, desk: Desk) -> None:
+    params: Any = {"Bucket": "docs", "Key": "a", "Body": b"", "SSEKMSEncryptionContext": context}
+
+    assert desk.code("PutObject", ServerSideEncryption="aws:kms", **params) == "InvalidArgument"
+
+
+def test_encryption_context_is_for_kms_alone(desk: Desk) -> None:
+    params: Any = {"Bucket": "docs", "Key": "a", "Body": b"", "SSEKMSEncryptionContext": encoded({"team": "blue"})}
+
+    assert desk.code("PutObject", **params) == "InvalidArgument"
+    assert desk.code("PutObject", ServerSideEncryption="AES256", **params) == "InvalidArgument"
+
+
+def test_part_needs_the_key_of_its_upload(key: str, desk: Desk) -> None:
+    begun = desk.call("CreateMultipartUpload", Bucket="docs", Key="a", ServerSideEncryption="aws:kms", SSEKMSKeyId=key)
+    part: Any = {"Bucket": "docs", "Key": "a", "UploadId": begun["UploadId"], "PartNumber": 1, "Body": b"text"}
+    without, having = (
+        desk.role("without", allow("s3:PutObject")),
+        desk.role("having", allow(["s3:PutObject", "kms:Decrypt"])),
+    )
+
+    assert desk.code("UploadPart", without, **part) == "AccessDenied"
+    assert desk.call("UploadPart", having, **part)["ETag"]
+    desk.world.client("kms").disable_key(KeyId=key)
+    assert desk.code("UploadPart", having, **part) == "KMS.DisabledException"
+
+
+@pytest.mark.parametrize("operation", ["PutObject", "CreateMultipartUpload", "CopyObject"])
+def test_event_holds_are_refused_by_name(operation: str, desk: Desk) -> None:
+    desk.put("a")
+    more: Any = {"CopySource": "docs/a"} if operation == "CopyObject" else {}
+
+    refused = desk.refusal(operation, Bucket="docs", Key="b", ObjectLockEventHold="ON", **more)
+
+    assert (refused.code, refused.members["Header"]) == ("NotImplemented", "x-amz-object-lock-event-hold")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import json
 from dataclasses import dataclass
 
 from redrive.core.documents import Document
@@ -32,13 +33,15 @@ FIRST: Document = {
 class Encryption:
     """How a version of an object is encrypted. `key_id` is the ARN of a key of KMS; `customer_key` a digest of SSE-C's.
 
-    The digest is that by which S3 knows a customer's key, base64 of its MD5.
+    The digest is that by which S3 knows a customer's key, base64 of its MD5. `context` is what a request adds to the
+    encryption context, as its header says it.
     """
 
     algorithm: str = AES256
     key_id: str = ""
     has_bucket_key: bool = False
     customer_key: str = ""
+    context: str = ""
 
     @property
     def needs_kms(self) -> bool:
@@ -82,12 +85,15 @@ def has_default(bucket: Bucket) -> bool:
     return ENCRYPTION in bucket.settings
 
 
-def requested(bucket: Bucket, algorithm: str | None, key_id: str | None, *, has_bucket_key: bool | None) -> Encryption:
+def requested(
+    bucket: Bucket, algorithm: str | None, key_id: str | None, *, has_bucket_key: bool | None, context: str = ""
+) -> Encryption:
     """How an object is encrypted that a request writes: as the request says, or as its bucket says.
 
     The key's name is as somebody has written it; KMS says which key that is. Errors: InvalidArgument.
     """
-    if algorithm is None and key_id is not None:
+    read_context(context)
+    if algorithm is None and (key_id is not None or context):
         message = (
             "Server Side Encryption with AWS KMS managed key requires HTTP header x-amz-server-side-encryption : "
             "aws:kms or aws:kms:dsse"
@@ -96,7 +102,7 @@ def requested(bucket: Bucket, algorithm: str | None, key_id: str | None, *, has_
     if algorithm is not None and algorithm != AES256 and algorithm not in KMS_ALGORITHMS:
         message = "The encryption method specified is not supported"
         raise invalid_argument(message, "x-amz-server-side-encryption", algorithm)
-    if algorithm == AES256 and key_id is not None:
+    if algorithm == AES256 and (key_id is not None or context):
         message = (
             "Server Side Encryption with AWS KMS managed key requires HTTP header x-amz-server-side-encryption : "
             "aws:kms or aws:kms:dsse"
@@ -111,7 +117,27 @@ def requested(bucket: Bucket, algorithm: str | None, key_id: str | None, *, has_
         return Encryption()
     default_key = by_default.get("KMSMasterKeyID") if by_default["SSEAlgorithm"] in KMS_ALGORITHMS else None
     bucket_key = bool(rule.get("BucketKeyEnabled")) if has_bucket_key is None else has_bucket_key
-    return Encryption(chosen, str(key_id or default_key or DEFAULT_KEY), has_bucket_key=bucket_key)
+    return Encryption(chosen, str(key_id or default_key or DEFAULT_KEY), has_bucket_key=bucket_key, context=context)
+
+
+def read_context(header: str) -> dict[str, str]:
+    """What the header adds to the encryption context of KMS: base64 of a JSON object of texts. Errors: InvalidArgument.
+
+    Source: https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingKMSEncryption.html
+    """
+    if not header:
+        return {}
+    try:
+        context = json.loads(base64.b64decode(header, validate=True))
+    except ValueError:
+        context = None
+    if not isinstance(context, dict) or not all(isinstance(value, str) for value in context.values()):
+        message = (
+            "The header 'x-amz-server-side-encryption-context' shall be Base64-encoded UTF-8 string holding JSON which "
+            "represents a string-string map"
+        )
+        raise invalid_argument(message, "x-amz-server-side-encryption-context", header)
+    return context
 
 
 def customer_key(bucket: Bucket | None, algorithm: str | None, key: str | None, md5: str | None) -> str:

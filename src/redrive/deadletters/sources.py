@@ -1,17 +1,22 @@
-"""The sources of dead letters: every setting of queues, schedules, rules and functions that names a queue for them."""
+"""The sources of dead letters: every setting that names a queue for them.
+
+Queues, schedules, rules, functions and their destinations, mappings, and subscriptions of topics.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from botocore.exceptions import ClientError
 
-from redrive.cli.clients import Place
-
 Source = dict[str, str]
 """`kind`, `name` and `arn` of a resource with a dead-letter queue."""
+
+Client = Callable[[str], Any]
+"""Makes the boto3 client of a service."""
 
 _Found = Iterator[tuple[str, Source]]
 
@@ -28,17 +33,18 @@ class DeadLetterSources:
         return self.by_queue.get(queue_arn, [])
 
 
-def find_sources(place: Place, queues: Mapping[str, str]) -> DeadLetterSources:
+def find_sources(client: Client, queues: Mapping[str, str]) -> DeadLetterSources:
     """Ask each service; `queues` are the ARNs of the queues by their URLs.
 
     A service that refuses is left out: a user who may list queues may not be allowed to list functions.
     """
     found = DeadLetterSources()
     finders: dict[str, Callable[[], _Found]] = {
-        "sqs": lambda: _of_queues(place.client("sqs"), queues),
-        "scheduler": lambda: _of_schedules(place.client("scheduler")),
-        "events": lambda: _of_rules(place.client("events")),
-        "lambda": lambda: _of_functions(place.client("lambda")),
+        "sqs": lambda: _of_queues(client("sqs"), queues),
+        "scheduler": lambda: _of_schedules(client("scheduler")),
+        "events": lambda: _of_rules(client("events")),
+        "lambda": lambda: _of_functions(client("lambda")),
+        "sns": lambda: _of_subscriptions(client("sns")),
     }
     for service, finder in finders.items():
         try:
@@ -46,7 +52,17 @@ def find_sources(place: Place, queues: Mapping[str, str]) -> DeadLetterSources:
                 found.by_queue.setdefault(queue_arn, []).append(source)
         except ClientError as error:
             found.refused[service] = error.response["Error"].get("Message", str(error))
+    if "sns" not in found.refused:
+        _pass_on(client("sns"), found)
     return found
+
+
+def _pass_on(sns: Any, found: DeadLetterSources) -> None:
+    """What goes to a topic comes to the queues that have subscribed to it."""
+    for arn in [arn for arn in found.by_queue if arn.split(":")[2] == "sns"]:
+        for page in sns.get_paginator("list_subscriptions_by_topic").paginate(TopicArn=arn):
+            for one in (one for one in page["Subscriptions"] if one["Protocol"] == "sqs"):
+                found.by_queue.setdefault(one["Endpoint"], []).extend(found.by_queue[arn])
 
 
 def _of_queues(sqs: Any, queues: Mapping[str, str]) -> _Found:
@@ -113,6 +129,16 @@ def _of_functions(functions: Any) -> _Found:
                 function = mapping["FunctionArn"].rsplit(":", 1)[-1]
                 event_source = mapping.get("EventSourceArn", "").rsplit(":", 1)[-1]
                 yield destination, _source("mapping", f"{event_source} to {function}", mapping["UUID"])
+
+
+def _of_subscriptions(sns: Any) -> _Found:
+    for page in sns.get_paginator("list_subscriptions").paginate():
+        for one in (one for one in page["Subscriptions"] if one["SubscriptionArn"].startswith("arn:")):
+            told = sns.get_subscription_attributes(SubscriptionArn=one["SubscriptionArn"])["Attributes"]
+            queue_arn = json.loads(told.get("RedrivePolicy") or "{}").get("deadLetterTargetArn")
+            if queue_arn:
+                name = f"{one['TopicArn'].rsplit(':', 1)[-1]} to {one['Endpoint'].rsplit(':', 1)[-1]}"
+                yield queue_arn, _source("subscription", name, one["TopicArn"])
 
 
 def _on_failure(settings: Any) -> str | None:

@@ -1,0 +1,109 @@
+"""What the commands on dead-letter queues share: the queue that is meant, a look at it, and a letter as JSON."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from botocore.exceptions import ClientError
+
+from redrive.cli.clients import Place
+from redrive.core.clock import Instant, SystemClock, format_instant
+from redrive.core.documents import Document
+from redrive.core.errors import UserError
+from redrive.deadletters.letter import Letter
+from redrive.deadletters.peek import Depth, Look, depth_of, hidden_s_for, looking
+
+WAIT_S_ON_AWS = 2
+"""A receive that does not wait may miss messages on AWS, which has many machines. A server has one."""
+
+DAYS_KEPT = 14
+
+queue_argument = click.argument("queue")
+
+
+def queue_url(sqs: Any, queue: str) -> str:
+    """The URL of a queue, by URL, name or ARN. Errors: UserError if there is none of this name."""
+    if "://" in queue:
+        return queue
+    try:
+        return str(sqs.get_queue_url(QueueName=queue.rsplit(":", 1)[-1])["QueueUrl"])
+    except ClientError as error:
+        raise UserError(f"There is no queue {queue}.", next_step="See all: redrive dlq list", exit_code=2) from error
+
+
+@contextmanager
+def look_at(place: Place, queue: str, most: int | None = None) -> Iterator[tuple[Look, Depth]]:
+    """A look at a queue, and how much is in it. Says on stderr what will not be seen. Errors: UserError."""
+    sqs = place.client("sqs")
+    url = queue_url(sqs, queue)
+    depth = depth_of(sqs, url)
+    if depth.hidden:
+        click.echo(f"{depth.hidden} letters are hidden: somebody has received them. They are not read.", err=True)
+    if depth.is_fifo:
+        click.echo("Of each group of this FIFO queue only the first letters can be read.", err=True)
+    count = depth.visible if most is None else min(depth.visible, most)
+    wait_s = WAIT_S_ON_AWS if place.is_aws else 0
+    with looking(sqs, url, hidden_s=hidden_s_for(count), now=_now(place), wait_s=wait_s) as look:
+        yield look, depth
+
+
+def counted(letters: Iterator[Letter], length: int, label: str) -> Iterator[Letter]:
+    """The letters, with a progress bar on a terminal."""
+    with click.progressbar(letters, length=length, label=label, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
+        yield from bar
+
+
+def shown(letter: Letter) -> Document:
+    """A letter as JSON."""
+    work, failure = letter.work, letter.failure
+    told: Document = {
+        "message_id": letter.message_id,
+        "origin": letter.origin.value,
+        "source": letter.source_arn or None,
+        "sent_at": _iso(letter.sent_at),
+        "received": letter.received,
+        "failure": {
+            "code": failure.code or None, "message": failure.message or None, "condition": failure.condition or None,
+            "attempts": failure.attempts or None, "trace": list(failure.trace),
+        },
+        "work": {
+            "id": work.id or None, "form": work.form.value, "target": work.target_arn or None,
+            "due_at": _iso(work.due_at), "is_cut": work.is_cut, "text": work.text,
+        },
+        "wraps": [form.value for form in letter.wraps],
+    }  # fmt: skip
+    if work.batch is not None:
+        batch = work.batch
+        told["work"]["batch"] = {
+            "stream": batch.stream_arn, "shard": batch.shard_id, "first": batch.first, "last": batch.last,
+            "count": batch.count, "arrived_at": _iso(batch.arrived_at),
+        }  # fmt: skip
+    if work.pointer is not None:
+        told["work"]["object"] = {"bucket": work.pointer.bucket, "key": work.pointer.key}
+    if letter.group_id:
+        told |= {"group_id": letter.group_id, "deduplication_id": letter.deduplication_id}
+    return told
+
+
+def name_of(arn: str) -> str:
+    """The name in an ARN, for people: `schedule/default/nightly` is `nightly`."""
+    return arn.removesuffix(":$LATEST").rsplit(":", 1)[-1].rsplit("/", 1)[-1]
+
+
+def _iso(at: Instant | None) -> str | None:
+    return None if at is None else format_instant(at)
+
+
+def _now(place: Place) -> Callable[[], Instant]:
+    """The time of the place: a server's clock may be virtual, and then it stands still while the letters are read."""
+    difference = place.now() - SystemClock().now()
+    return functools.partial(_shifted, difference)
+
+
+def _shifted(difference: int) -> Instant:
+    return SystemClock().now() + difference

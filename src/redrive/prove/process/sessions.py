@@ -1,0 +1,114 @@
+"""The handler's boto3 sessions: new ones for each run, because a module may change its session, and made quickly.
+
+A session of botocore registers some 140 event handlers, and inspects the signature of each: that takes longer than a
+run. All sessions begin with the same handlers, and few of them ever tell an event to one, because clients are
+remembered. So a session's handlers are copied from the first session's, when they are needed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+import botocore.session
+from botocore.hooks import EventAliaser, HierarchicalEmitter
+from botocore.loaders import Loader
+
+from redrive.prove.process.surroundings import replaced
+
+_LATE = frozenset({"_handlers", "_lookup_cache", "_unique_id_handlers"})
+"""The attributes of an emitter that are copied when they are needed."""
+
+
+@contextmanager
+def quick_sessions() -> Iterator[None]:
+    """While entered, sessions of botocore share what each of them would make for itself, until they change it."""
+    kind = botocore.session.Session
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(replaced(kind, "_register_builtin_handlers", _copying_handlers()))
+        stack.enter_context(replaced(kind, "_register_data_loader", _register_known_loader))
+        yield
+
+
+@functools.cache
+def known_loader() -> Loader:
+    """Reads botocore's models, once for all proofs of a process: they do not change."""
+    return botocore.session.get_session().get_component("data_loader")
+
+
+class _Register(Protocol):
+    """Registers an event handler."""
+
+    def __call__(self, event_name: str, handler: object, unique_id: object, unique_id_uses_count: bool) -> object: ...
+
+
+class _LateEmitter(HierarchicalEmitter):  # type: ignore[misc] # botocore has no types.
+    """An emitter with the handlers of another, which are copied when the first event is told or a handler removed."""
+
+    def __init__(self, known: HierarchicalEmitter) -> None:
+        self._known = known
+        self._pending: list[tuple[_Register, tuple[str, object, object, bool]]] = []
+
+    def __getattr__(self, name: str) -> object:
+        if name not in _LATE:
+            raise AttributeError(name)
+        self.__dict__.update(vars(copy.copy(self._known)))
+        pending, self._pending = self._pending, []
+        for register, arguments in pending:
+            register(*arguments)
+        return vars(self)[name]
+
+    def __copy__(self) -> HierarchicalEmitter:
+        made = HierarchicalEmitter()
+        state = {name: getattr(self, name) for name in _LATE}
+        made.__dict__.update(state | {name: copy.copy(state[name]) for name in _LATE - {"_lookup_cache"}})
+        return made
+
+    def _verify_and_register(
+        self, event_name: str, handler: object, unique_id: object, register_method: _Register,
+        unique_id_uses_count: bool,
+    ) -> None:  # fmt: skip
+        if not callable(handler):
+            raise ValueError(f"Event handler {handler} must be callable.")
+        arguments = (event_name, handler, unique_id, unique_id_uses_count)
+        if "_handlers" in vars(self):
+            register_method(*arguments)
+        else:
+            self._pending.append((register_method, arguments))
+
+
+def _copying_handlers() -> Callable[[botocore.session.Session, object], None]:
+    """Registers the built-in event handlers of a session: those of the first session, also with all later ones."""
+    original = vars(botocore.session.Session)["_register_builtin_handlers"]
+    known: list[HierarchicalEmitter] = []
+    aliases: dict[str, str] = {}
+
+    def register(session: botocore.session.Session, events: object) -> None:
+        state = vars(session)
+        if type(state["_original_handler"]) is not HierarchicalEmitter:  # The session was given handlers of its own.
+            original(session, events)
+            return
+        if not known:
+            original(session, events)
+            known.append(copy.copy(state["_original_handler"]))
+            return
+        state["_original_handler"] = _LateEmitter(known[0])
+        state["_events"] = EventAliaser(state["_original_handler"])
+        vars(state["_events"])["_alias_name_cache"] = aliases  # The aliases of names are the same for all sessions.
+
+    return register
+
+
+def _register_known_loader(session: botocore.session.Session) -> None:
+    """Give a session a loader with search paths of its own, which knows what `known_loader` has read."""
+
+    def known() -> Loader:
+        loader = copy.copy(known_loader())
+        vars(loader)["_search_paths"] = list(loader.search_paths)
+        return loader
+
+    vars(session)["_components"].lazy_register_component("data_loader", known)
