@@ -376,6 +376,7 @@ def _verdict(
 
 @contextmanager
 def unanswerable_told() -> Iterator[None]:
+    """While entered, a handler whose order of calls nobody can know is refused as the user's error."""
     try:
         yield
     except Unordered as error:

@@ -13,6 +13,7 @@ from redrive.core.documents import Document, load_json
 from redrive.core.errors import Bug
 from redrive.delivery.outside.invocation import Invocation
 from redrive.delivery.sources.targets import queue_url
+from redrive.languages.schedule import At
 from redrive.prove.play.faults import Act
 from redrive.prove.play.running import Run
 from redrive.prove.stage.messages import BATCH_MEMBERS, RECEIVE_MAX, RECORD_MEMBERS, Left, Messages, event_of
@@ -106,10 +107,16 @@ class SystemMessages(Messages):
                 tx.deliveries.next((INSIDE, OUTSIDE)) is not None
                 or any(next_visible(tx, arn) is not None for arn in self._queues)
                 or any(has_unread(tx, str(one["UUID"])) for one in self._mappings)
+                or any(self._will_fire(one) for _, one in tx.resources.everywhere(Schedule))
             )
             return Waiting(is_pending, sum(_count(tx, arn) for arn in self._circuit.letters))
 
         return self._stage.step(("waiting in the system",), step)
+
+    def _will_fire(self, schedule: Schedule) -> bool:
+        """Whether a schedule that a function has made will invoke a function of the system, once."""
+        is_once = schedule.next_at is not None and isinstance(schedule.settings.parsed, At)
+        return is_once and self._circuit.wiring.reach(str(schedule.settings.target["Arn"])).inside
 
     def told(self, act: str, number: int) -> str:
         """What comes again by an act, for the user."""

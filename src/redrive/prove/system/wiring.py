@@ -14,7 +14,7 @@ from typing import NamedTuple, cast
 from redrive.core.documents import Document, dump_json
 from redrive.delivery.sources.targets import queue_url
 from redrive.languages.event_pattern import Pattern, matches, parse
-from redrive.prove.calls.calls import Call
+from redrive.prove.calls.calls import Call, mapping_of
 from redrive.prove.stage.rules import events_of
 from redrive.prove.stage.stage import Stage
 from redrive.prove.system.parts import Parts
@@ -147,6 +147,10 @@ class Wiring:
             case "kinesis" if call.operation.startswith("Put"):
                 read = [str(one["EventSourceArn"]) for one in self.streams]
                 return _INSIDE if any(f":stream/{call.target}" in arn for arn in read) else _OUTSIDE
+            case "scheduler" if call.operation in ("CreateSchedule", "UpdateSchedule"):
+                is_once = str(call.params.get("ScheduleExpression", "")).startswith("at(")
+                target = mapping_of(call.params.get("Target"))
+                return self.reach(str(target.get("Arn", ""))) if is_once else _OUTSIDE
             case "events" if call.operation == "PutEvents":
                 return self._taken(call)
             case _:
