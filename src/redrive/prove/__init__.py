@@ -9,6 +9,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                messages.py   what is on its way in a system, and its dead letters
                performance.py  one leg of a system's history
                search.py     the faults of a system
+               advice.py     what to do about a system's history
                proving.py    a proof of a system from beginning to end
     proving    a proof from beginning to end
     tell       verdict.py    the result of a search

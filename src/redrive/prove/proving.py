@@ -13,11 +13,13 @@ import boto3
 
 from redrive.core.clock import Instant
 from redrive.core.errors import UserError
+from redrive.prove.calls.sorting import LedgerRows
 from redrive.prove.effects.contents import Left
 from redrive.prove.guess.answer_names import FAILURES, misspelt_names
 from redrive.prove.guess.contents import PLAIN_FILE, FileContent, content_for
 from redrive.prove.guess.reading import read_handler
 from redrive.prove.guess.variables import guessed_value
+from redrive.prove.judge.judge import Violation
 from redrive.prove.play.events import Event
 from redrive.prove.play.faults import History, Leg, Strike
 from redrive.prove.play.performance import Performance
@@ -137,8 +139,7 @@ class World:
     performed: Callable[[int], Performance]
     search: type[Search] = Search
     told: Callable[[Performance, Clean], Mapping[str, object]] = lambda _performance, _clean: {}
-    about: Callable[[Sequence[Event]], Sequence[Event]] = lambda events: events
-    """The events that advice is about."""
+    advice: Callable[[Violation, Sequence[Event], LedgerRows], str] = advice_for
 
 
 @contextmanager
@@ -347,7 +348,7 @@ def _played(world: World, options: Options, history: History) -> tuple[Counterex
             violation = world.search(performance, clean.judge, faults_max=0).finish(history, events)
         if violation is None:
             return None, unmet
-        advice = advice_for(violation, world.about(events), clean.judge.ledger)
+        advice = world.advice(violation, events, clean.judge.ledger)
         return Counterexample((*named, *history[len(named) :]), violation, tell(events), advice), unmet
 
 

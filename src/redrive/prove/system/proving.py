@@ -18,7 +18,7 @@ from redrive.delivery.sources.targets import queue_url
 from redrive.prove.calls.calls import parts_of
 from redrive.prove.effects.journal import Journal
 from redrive.prove.guess.variables import guessed_value
-from redrive.prove.play.events import Called, DeadLettered, Delivered, Event, Sent
+from redrive.prove.play.events import Called, Delivered, Event
 from redrive.prove.play.faults import History
 from redrive.prove.play.performance import Performance
 from redrive.prove.play.transport import Short
@@ -35,6 +35,7 @@ from redrive.prove.stage.stage import SCOPE, START, Stage
 from redrive.prove.stage.streams import RECORDS_KEPT_MS
 from redrive.prove.stage.template import STACK, deploy
 from redrive.prove.stage.trigger import RETENTION_S, Trigger
+from redrive.prove.system.advice import advice_for_system
 from redrive.prove.system.entrances import KINDS, Entrance, Names, Way, chosen, entrances
 from redrive.prove.system.incoming import Incoming, incoming
 from redrive.prove.system.messages import Circuit
@@ -118,7 +119,8 @@ def _prepared(options: Options) -> Iterator[World]:
         elsewhere = left_in_another(performed, trigger, saved, options.seed)
         yield World(
             options.template.name, trigger, saved, {**trigger.guesses, **made_up}, options.seed, elsewhere, performed,
-            SystemSearch, lambda performance, clean: _told(deployed, entrance, performance.journal, clean), _about,
+            SystemSearch, lambda performance, clean: _told(deployed, entrance, performance.journal, clean),
+            advice_for_system,
         )  # fmt: skip
 
 
@@ -288,18 +290,6 @@ def _told(deployed: _Deployed, entrance: Entrance, journal: Journal, clean: Clea
         "functions": {name: {"runs": runs[name], "effects": dict(effects.get(name, {}))} for name in every},
         "left_out": {one.name: one.why for one in deployed.parts.left_out},
     }
-
-
-def _about(events: Sequence[Event]) -> Sequence[Event]:
-    """The events of the function at whose run the last fault has struck: what is fed in another way is not it."""
-    functions = {one.run: one.function for one in events if isinstance(one, Delivered)}
-    struck = [one.run for one in events if isinstance(one, Called) and one.faults]
-    if not struck:
-        return events
-    return [
-        one for one in events
-        if isinstance(one, Sent | DeadLettered) or functions[one.run] == functions[struck[-1]]
-    ]  # fmt: skip
 
 
 class _NoInvoker:

@@ -286,6 +286,10 @@ def test_each_function_alone_is_acquitted_and_the_system_pays_twice(tmp_path: Pa
     assert [rule_of(one) for one in alone] == ["", ""]
     assert rule_of(together) == "repeated"
     assert "of Pay" in told(together)
+    assert together.counterexample is not None
+    assert together.counterexample.advice.startswith(
+        "Place was tried again, and Pay was given the same work again under another id. In Pay, take the key from what"
+    )
 
 
 def test_change_of_a_table_that_is_paid_under_the_key_of_the_order_is_safe(tmp_path: Path) -> None:
