@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from redrive.core.documents import Document, load_json
+from redrive.core.documents import Document, dump_json, load_json
 from redrive.core.errors import Bug
 from redrive.delivery.outside.invocation import Invocation
 from redrive.delivery.sources.targets import queue_url
 from redrive.languages.schedule import At
 from redrive.prove.play.faults import Act
 from redrive.prove.play.running import Run
+from redrive.prove.stage.envelopes import read_message
 from redrive.prove.stage.messages import BATCH_MEMBERS, RECEIVE_MAX, RECORD_MEMBERS, Left, Messages, event_of
 from redrive.prove.stage.positions import event_with, has_unread, positions, read_again, told
 from redrive.prove.stage.stage import SCOPE, Stage, Waiting
@@ -153,7 +154,7 @@ class SystemMessages(Messages):
         else:
             record = load_json(run.payload)["Records"][number - len(self._trigger.bodies)]
             url = queue_url(str(record["eventSourceARN"]))
-            self._stage.send(self._sent, QueueUrl=url, MessageBody=record["body"])
+            self._stage.send(self._sent, QueueUrl=url, **read_message(dump_json(record)).as_sent(is_fifo=False))
         self._sent += 1
 
     def read_again(self, number: int) -> None:
@@ -170,7 +171,11 @@ class SystemMessages(Messages):
         self._stage.hold_again(arn, receipt)
 
     def _send(self, body: str, number: int) -> None:
-        send_in(self._stage, self._circuit.entrance, body, self._sent)
+        if self._circuit.entrance.way is Way.QUEUE:
+            message = self._trigger.message(number).as_sent(is_fifo=self._trigger.is_fifo)
+            self._stage.send(self._sent, QueueUrl=self._trigger.queue_url, **message)
+        else:
+            send_in(self._stage, self._circuit.entrance, body, self._sent)
 
     def _redrive(self) -> None:
         """Send each dead letter back to where it came from, then delete it."""
@@ -190,13 +195,14 @@ class SystemMessages(Messages):
             function, event = self._event_of(arn, letter)
             self._stage.invoke(self._sent, function, event)
         else:
-            group = letter["Attributes"].get("MessageGroupId")
-            fifo = {"MessageGroupId": group, "MessageDeduplicationId": f"redriven-{self._sent}"}
-            more = {"MessageAttributes": letter["MessageAttributes"]} if letter.get("MessageAttributes") else {}
-            self._stage.send(
-                self._sent, QueueUrl=queue_url(str(source)), MessageBody=letter["Body"], **more,
-                **(fifo if str(source).endswith(_FIFO) else {}),
-            )  # fmt: skip
+            more: Document = {}
+            if letter.get("MessageAttributes"):
+                more["MessageAttributes"] = letter["MessageAttributes"]
+            if "MessageGroupId" in letter["Attributes"]:
+                more["MessageGroupId"] = letter["Attributes"]["MessageGroupId"]
+            if str(source).endswith(_FIFO):
+                more["MessageDeduplicationId"] = f"redriven-{self._sent}"
+            self._stage.send(self._sent, QueueUrl=queue_url(str(source)), MessageBody=letter["Body"], **more)
         self._sent += 1
 
     def _event_of(self, arn: str, letter: Document) -> tuple[str, str]:

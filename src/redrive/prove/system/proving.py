@@ -34,7 +34,7 @@ from redrive.prove.stage.records import put_old_images, table_of
 from redrive.prove.stage.stage import SCOPE, START, Stage
 from redrive.prove.stage.streams import RECORDS_KEPT_MS
 from redrive.prove.stage.template import STACK, deploy
-from redrive.prove.stage.trigger import RETENTION_S, Trigger
+from redrive.prove.stage.trigger import RETENTION_S, Trigger, with_messages
 from redrive.prove.system.advice import advice_for_system
 from redrive.prove.system.entrances import KINDS, Entrance, Names, Way, chosen, entrances
 from redrive.prove.system.incoming import Incoming, incoming
@@ -225,12 +225,13 @@ def _trigger(stage: Stage, circuit: Circuit, came: Incoming, guesses: Mapping[st
     if any(on_failure(mapping) for mapping in wiring.streams):
         kept.append(RECORDS_KEPT_MS)
     kind = KINDS[entrance.way]
-    return Trigger(
+    trigger = Trigger(
         "", entrance.place if is_queue else "", queue_url(entrance.place) if is_queue else "", "",
         max(part.timeout_ms for part in wiring.parts.taking_part.values()), min(kept, default=14 * DAY_MS), came.bodies,
         receives, kind, came.bodies, guesses, stream_arn=entrance.place if kind.is_stream else "",
         mappings=len(wiring.streams), clean_runs_max=CLEAN_RUNS_MAX,
     )  # fmt: skip
+    return with_messages(trigger, came.bodies) if is_queue else trigger
 
 
 def _play_clean(performance: Performance, circuit: Circuit) -> list[Event]:

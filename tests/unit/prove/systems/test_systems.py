@@ -349,3 +349,23 @@ def verdict_table(verdict: Verdict) -> str:
 def counterexample_of(verdict: Verdict) -> Counterexample:
     assert verdict.counterexample is not None
     return verdict.counterexample
+
+
+def test_attributes_and_group_of_the_message_that_comes_in_are_kept(tmp_path: Path) -> None:
+    checks = PUTS_BY_ORDER.replace(
+        'order = json.loads(record["body"])',
+        'order = {"order": record["messageAttributes"]["t"]["stringValue"] + record["attributes"]["MessageGroupId"]}',
+    )
+    record = {
+        "eventSource": "aws:sqs", "body": "{}", "attributes": {"MessageGroupId": "g"},
+        "messageAttributes": {"t": {"stringValue": "t-1", "dataType": "String"}},
+    }  # fmt: skip
+    template = written(
+        tmp_path, DEAD, queue("Orders"), table("Bills"), function("Bill", fed_by("Orders"), "TABLE: !Ref Bills"),
+        Bill=checks,
+    )  # fmt: skip
+
+    verdict = proved(template, bodies=(json.dumps(record),))
+
+    assert rule_of(verdict) == ""
+    assert runs(verdict) == {"Bill": 1}
