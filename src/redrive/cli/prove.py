@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from redrive.cli.paragraphs import print_paragraph
 from redrive.cli.systems import print_system
-from redrive.cli.verdicts import print_steps
+from redrive.cli.verdicts import print_change, print_steps
 from redrive.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from redrive.prove.stage.trigger import Kind
     from redrive.prove.tell.verdict import Counterexample, Verdict
 
-PROGRESS_EVERY = 25
-"""How many histories pass between two updates of the progress, on a terminal."""
+LIVE_EVERY_MS = 100
+"""The time between two updates of the progress, on a terminal."""
 PROGRESS_EVERY_MS = 10_000
 """The time between two lines of progress, if there is no terminal."""
 EXIT_UNFINISHED = 3
@@ -75,9 +75,8 @@ def command(
     The handler runs in this process; its boto3 calls and its requests over HTTP are answered here, and nothing leaves
     it. In a history, runs
     crash, calls fail or lose their answers, messages come twice, at once or days later, and dead letters are redriven.
-    A queue feeds the handler; with --trigger eventbridge, or where the template has a rule for it, events invoke it;
-    with --trigger s3, notifications of S3 do.
-    With --system all functions of a template run together: one event comes in, and faults strike anywhere.
+    A queue feeds the handler, or whatever the template or --trigger says: events, a stream, a task of Step Functions,
+    an API. With --system all functions of a template run together: one event comes in, and faults strike anywhere.
     Without MODULE:HANDLER the code in the template is proved. Exit code 1 if there is such a history; 3 if the search
     was stopped by --seconds before it had played all of them.
 
@@ -85,14 +84,18 @@ def command(
     'http:POST:api.example.com/charges*'. What is not to be looked at can
     also be an attribute of an item or a parameter of a call: --ignore 'dynamodb:UpdateItem:reports#attempts'.
     """
-    from redrive.prove.calls.given import NOTHING_GIVEN, read_given
-    from redrive.prove.proving import prove
-    from redrive.prove.search.options import FAULTS_DEFAULT, FAULTS_OF_SYSTEMS, Options
-    from redrive.prove.stage.trigger import read_event
-    from redrive.prove.system.proving import prove_system
-    from redrive.prove.tell.export import as_test
-
     _require_one_subject(handler, system, entrance)
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        click.echo(f"proving {handler or system or template}", err=True)
+    with console.status("loading the engine"):  # It has all services, and loading them takes a second.
+        from redrive.prove.calls.given import NOTHING_GIVEN, read_given
+        from redrive.prove.proving import prove
+        from redrive.prove.search.options import FAULTS_DEFAULT, FAULTS_OF_SYSTEMS, Options
+        from redrive.prove.stage.trigger import read_event
+        from redrive.prove.system.proving import prove_system
+        from redrive.prove.tell.export import as_test
+
     template = system or template
     if handler is None and template is None:
         raise UserError("There is nothing to prove.", next_step="Name a handler as module:function.", exit_code=2)
@@ -111,9 +114,9 @@ def command(
         given=NOTHING_GIVEN if given is None else read_given(given),
     )  # fmt: skip
     subject = _subject(handler)
-    console = Console(stderr=True)
     with console.status("the first run, in which nothing goes wrong") as status:
-        progress = _progress(status.update) if console.is_terminal else _progress_lines()
+        is_live = console.is_terminal
+        progress = _progress(status.update, LIVE_EVERY_MS) if is_live else _progress(_print_line, PROGRESS_EVERY_MS)
         if system is None:
             verdict = prove(subject, options, progress=progress, may_go_on=_until(seconds))
         else:
@@ -206,31 +209,32 @@ def _pairs(given: tuple[str, ...]) -> dict[str, str]:
     return pairs
 
 
-def _progress(say: Callable[[str], None]) -> Progress:
-    def passed(faults: int, histories: int, waiting: int) -> None:
-        if histories % PROGRESS_EVERY == 0:
-            say(_progress_told(faults, histories, waiting))
-
-    return passed
-
-
-def _progress_lines() -> Progress:
-    """Print a line of progress on stderr from time to time, for logs."""
+def _progress(say: Callable[[str], None], every_ms: int) -> Progress:
+    """Tell the progress from time to time: on a terminal in a live line, for logs in a line of its own."""
     from redrive.core.clock import monotonic_ms
 
+    began_at: float | None = None
     told_at = monotonic_ms()
 
-    def passed(faults: int, histories: int, waiting: int) -> None:
-        nonlocal told_at
-        if monotonic_ms() - told_at >= PROGRESS_EVERY_MS:
-            told_at = monotonic_ms()
-            click.echo(_progress_told(faults, histories, waiting), err=True)
+    def passed(faults: int, histories: int, _: int, trying: str) -> None:
+        nonlocal began_at, told_at
+        now = monotonic_ms()
+        began_at = now if began_at is None else began_at
+        if now - told_at >= every_ms:
+            told_at = now
+            say(_progress_told(faults, histories, now - began_at, trying))
 
     return passed
 
 
-def _progress_told(faults: int, histories: int, waiting: int) -> str:
-    return f"{histories:,} histories, now with {faults} faults; {waiting:,} wait"
+def _print_line(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _progress_told(faults: int, histories: int, elapsed_ms: float, trying: str) -> str:
+    """`2 faults · 1,240 histories · 3,900/s · crash-after dynamodb:PutItem reports …`."""
+    named = "1 fault" if faults == 1 else f"{faults} faults"
+    return f"{named} · {histories:,} histories · {histories / max(elapsed_ms, 1) * 1_000:,.0f}/s · {trying} …"
 
 
 def _until(seconds: float | None) -> Callable[[], bool]:
@@ -248,13 +252,15 @@ def _print(verdict: Verdict) -> None:
     console = Console(highlight=False, soft_wrap=True)
     found = verdict.counterexample
     is_finished = verdict.bounds.is_finished
-    mark = "[red]✗[/red]" if found is not None else "[green]✓[/green]" if is_finished else "[yellow]…[/yellow]"
-    console.print(f"{mark} {escape(verdict.handler)}: {escape(verdict.sentence)}")
+    first, mark = ("✗ ", "red") if found is not None else ("✓ ", "green") if is_finished else ("… ", "yellow")
+    print_paragraph(console, f"{verdict.handler}: {verdict.sentence}", first=first, mark=mark)
     effects = ", ".join(f"{count} × {kind}" for kind, count in verdict.effects.items())
-    console.print(f"  effects of a clean run: {escape(effects)}")
+    print_paragraph(console, effects, first="  effects of a clean run: ")
     if verdict.system:
         print_system(console, verdict.system)
-    console.print(f"  ledger: {escape(verdict.ledger or 'none was recognised')}")
+    print_paragraph(console, verdict.ledger or "none was recognised", first="  ledger: ")
+    if verdict.randomness:
+        print_paragraph(console, verdict.randomness, first="  randomness: ")
     for name, guess in verdict.assumptions.items():
         is_note = name.startswith(("misspelt ", "FunctionResponseTypes"))
         way = " (declare it with --template)" if name.startswith(("table ", "queue ", "mapping")) else ""
@@ -273,10 +279,16 @@ def _cut(text: str) -> str:
 
 
 def _print_story(console: Console, found: Counterexample) -> None:
-    console.print(f"\n[bold]{escape(found.violation.sentence)}[/bold]\n")
+    console.print()
+    print_paragraph(console, found.violation.sentence, style="bold")
+    console.print()
     print_steps(console, found)
     console.print()
     print_paragraph(console, found.advice)
+    if found.change is not None:
+        print_change(console, found.change)
+        print_paragraph(console, f"{found.tried} {found.change.note}".strip())
+    console.print()
     print_paragraph(
         console, "This history was played again through the whole wire: signed requests, HTTP bytes, boto3's retries."
     )

@@ -9,17 +9,21 @@ The rooms, top to bottom; a room imports only rooms below it:
                messages.py   what is on its way in a system, and its dead letters
                performance.py  one leg of a system's history
                search.py     the faults of a system
-               advice.py     what to do about a system's history
+               advice.py     what to do about a history of a system
                proving.py    a proof of a system from beginning to end
     proving    a proof from beginning to end
     tell       verdict.py    the result of a search
                story.py      a history told in numbered steps
-               advice.py     what to do about it
-               advice_on_requests.py  the same about requests over HTTP
+               advice/       what to do about it: causes.py recognises why by the history's structure, words.py says
+                             so, changes/ derives a change of the source
+               words.py      the words about FIFO queues, topics, schedules, tasks and APIs
                export.py     a counterexample as a test
     search     options.py    the options of a proof
                clean.py      what runs without faults leave behind
+               fitting.py    the first run, and what has to fit its answers
+               draws.py      what differs with what a handler draws, and on which draws it is judged
                reasons.py    why a handler cannot be proved
+               unseen.py     what is said of a handler that changes nothing
                search.py     all histories up to so many faults, fewest first
     judge      ledger.py     which table is the handler's memory, and which of its records say that a run is under way
                judge.py      the rules, and which one a history has broken
@@ -36,6 +40,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                performance.py  one leg of a history
     stage      stage.py      an engine in memory and virtual time whose state can be saved and restored
                ids.py        the ids of a history, and which of them do not matter any more
+               contents.py   the contents of the engine's tables, and what was answered where they were the same
                tape.py       the engine's answers on a leg, for legs with the same beginning
                trigger.py    the queue, dead-letter queue, mapping and function in front of the handler, and its event
                rules.py      the same for events that invoke the function: given, or a sample that a rule matches
@@ -44,9 +49,17 @@ The rooms, top to bottom; a room imports only rooms below it:
                records.py    records of streams: as they are given, and as they are put
                positions.py  how far a mapping has read its stream, and what is read again
                streams.py    the function that a stream feeds: made for the handler, or of a template
+               envelopes.py  the messages of a queue with their attributes
                messages.py   the trigger's messages: sent, duplicated, redriven, left
+               retriers.py   who awaits the answers of a function, and when they ask again
+               awaited.py    the same messages for those who await answers: tasks and clients of APIs
+               sources.py    the messages of a trigger of any kind
+               reports.py    whether a mapping has ReportBatchItemFailures, as the handler's answers say
+               inputs.py     what a function is invoked with by a topic, a schedule, a task or an API
                template.py   the same from a CloudFormation template
                invoked.py    of a template the function that a rule invokes
+               fed.py        the same for topics, buckets, schedules, tasks and APIs
+               state_machines.py  the tasks of a template's state machines
                tables.py     undeclared tables and queues, made to fit the handler's calls
     effects    declared.py   effects that the user declared with redrive.handler
                contents.py   the contents of what is left behind
@@ -61,13 +74,17 @@ The rooms, top to bottom; a room imports only rooms below it:
     process    subject.py    the user's code: imported anew for each run, as in a new execution environment
                surroundings.py  the process as a run sees it: virtual time, seeded randomness, no network
                clients.py    the handler's boto3 clients, made once
+               sessions.py   its boto3 sessions, made quickly
                exchange.py   a request over HTTP and its answer, as values
                http.py       requests of http.client and what stands on it: urllib, urllib3, requests
                http_async.py requests of httpcore (httpx) and aiohttp
+               caught.py     exceptions that the user's code catches itself
                threads.py    the threads and coroutines of a run, one after another
     guess      reading.py    what the source of a handler reads of its event, and of its environment
                samples.py    one event of each kind that AWS's services publish (events.json), and which kind is meant
                record_samples.py  two records of a stream, with what the handler reads
+               web_samples.py  a request to an API, by the routes and keys of the source
+               answer_names.py  the names in a partial batch response, and how they are misspelt
                variables.py  values for environment variables, by their names
                answers.py    answers to reads of services that the engine does not have, by their shapes
                http_answers.py  what the source reads of answers over HTTP

@@ -12,14 +12,12 @@ from pathlib import Path
 import boto3
 
 from redrive.core.clock import Instant
-from redrive.core.errors import UserError
-from redrive.prove.calls.sorting import LedgerRows
+from redrive.core.errors import Bug, UserError
 from redrive.prove.effects.contents import Left
 from redrive.prove.guess.answer_names import FAILURES, misspelt_names
 from redrive.prove.guess.contents import PLAIN_FILE, FileContent, content_for
 from redrive.prove.guess.reading import read_handler
 from redrive.prove.guess.variables import guessed_value
-from redrive.prove.judge.judge import Violation
 from redrive.prove.play.events import Event
 from redrive.prove.play.faults import History, Leg, Strike
 from redrive.prove.play.performance import Performance
@@ -29,7 +27,8 @@ from redrive.prove.process.clients import remembered_clients
 from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.process.surroundings import is_set
 from redrive.prove.process.threads import Unordered
-from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_elsewhere, require_matches
+from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_elsewhere, play_clean, require_matches
+from redrive.prove.search.draws import DRAWS_LOOKED_AT, Draws, draw_of, draws_of
 from redrive.prove.search.fitting import play_fitted
 from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.search import Found, Progress, Search, Searched
@@ -52,8 +51,13 @@ from redrive.prove.stage.template import (
     local_subject,
 )
 from redrive.prove.stage.trigger import Kind, Trigger, usual_trigger
-from redrive.prove.tell.story import advice_for, tell
-from redrive.prove.tell.verdict import Bounds, Counterexample, Verdict
+from redrive.prove.tell.advice.advice import Advice, advice_for
+from redrive.prove.tell.advice.case import Case
+from redrive.prove.tell.story import tell
+from redrive.prove.tell.verdict import Bounds, Counterexample, Verdict, tried_told
+
+TRIED_MAX = 300
+"""How many histories are played at most to try a change of the source."""
 
 
 class EndedWorld:
@@ -89,17 +93,35 @@ def prove(
 
 
 def searched_in(
-    world: World, options: Options, *, progress: Progress = lambda *_: None,
+    prepared: World, options: Options, *, progress: Progress = lambda *_: None,
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> Verdict:  # fmt: skip
     """Search the histories of a world that is prepared."""
-    with _opened(world, Short) as performance:
-        clean = learn(performance, options, world.elsewhere, EndedWorld(performance))
-        require_matches(options, clean)
-        told = world.told(performance, clean)
-        searched = world.search(performance, clean.judge, faults_max=options.faults).run(progress, may_go_on)
+    world, clean, searched, told = _searched(prepared, options, progress, may_go_on)
     example = None if searched.found is None else _confirmed(world, options, searched.found)
+    if example is not None:
+        example = _tried(world, options, example, clean.effects)
     return replace(_verdict(world, options, clean, searched, example), system=told)
+
+
+def _searched(
+    prepared: World, options: Options, progress: Progress, may_go_on: Callable[[], bool]
+) -> tuple[World, Clean, Searched, Mapping[str, object]]:
+    """Search on each draw that is to be judged, until a counterexample is found; with the world of the last draw."""
+    whole: Searched | None = None
+    for seed in prepared.draws.seeds:
+        world = replace(prepared, seed=seed)
+        with _opened(world, Short) as performance:
+            clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
+            require_matches(options, clean)
+            told = world.told(performance, clean)
+            searched = world.search(performance, clean.judge, faults_max=options.faults).run(progress, may_go_on)
+        whole = searched if whole is None else whole.with_more(searched)
+        if whole.found is not None or not whole.is_finished:
+            break
+    if whole is None:
+        raise Bug("a proof without a draw")
+    return world, clean, whole, told
 
 
 def replay(subject: Subject | None, history: History, options: Options = DEFAULTS) -> Counterexample | None:
@@ -136,10 +158,14 @@ class World:
     assumptions: Mapping[str, str]
     seed: int
     elsewhere: Sequence[Left]
+    draws: Draws
+    """How it differs from draw to draw; the seed is that of one of them."""
     performed: Callable[[int], Performance]
+    subject: Subject | None = None
+    """The handler; None for a system, which has several."""
     search: type[Search] = Search
     told: Callable[[Performance, Clean], Mapping[str, object]] = lambda _performance, _clean: {}
-    advice: Callable[[Violation, Sequence[Event], LedgerRows], str] = advice_for
+    advice: Callable[[Case, str], Advice] = advice_for
 
 
 @contextmanager
@@ -175,18 +201,22 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[World]:
         performance.begin(trigger)
         with performance.entered(Short(performance.stage)):
             saved, fitted = play_fitted(performance, saved)
+        draws = _draws(performance.subject, trigger, saved, options, improvised)
+        performance.stage.load(saved)
         if improvised is not None:
             improvised.repeat(performance.stage)
         saved = performance.stage.save()
         made = {} if improvised is None else improvised.assumptions
         assumptions = {**notes, **trigger.guesses, **fitted, **made, **performance.made_up}
         proved = performance.subject
-
-        def performed(seed: int) -> Performance:
-            return Performance(proved, seed=seed, given=options.given)
-
+        performed = _performed_with(proved, options)
         elsewhere = left_in_another(performed, trigger, saved, options.seed)
-        yield World(proved.name, trigger, saved, assumptions, options.seed, elsewhere, performed)
+        yield World(proved.name, trigger, saved, assumptions, options.seed, elsewhere, draws, performed, proved)
+
+
+def _performed_with(subject: Subject, options: Options) -> Callable[[int], Performance]:
+    """Makes performances of a handler, by their seeds."""
+    return lambda seed: Performance(subject, seed=seed, given=options.given)
 
 
 def _usual(stage: Stage, options: Options, sample: _Given, wanted: Wanted) -> Trigger:
@@ -318,6 +348,28 @@ def left_in_another(
             return left_elsewhere(performance)
 
 
+def _draws(
+    subject: Subject, trigger: Trigger, saved: Saved, options: Options, improvised: Improvised | None
+) -> Draws:  # fmt: skip
+    """How what the handler does differs with what it draws: clean runs of several seeds, at the same time.
+
+    Tables and queues that only some draws come to are made, too.
+    """
+    draws = []
+    for seed in range(options.seed, options.seed + DRAWS_LOOKED_AT):
+        with contextlib.closing(
+            Performance(subject, seed=seed, improvised=improvised, given=options.given)
+        ) as performance:
+            performance.stage.load(saved)
+            if improvised is not None:
+                improvised.repeat(performance.stage)
+            performance.begin(trigger)
+            with performance.entered(Short(performance.stage)):
+                draw = draw_of(performance, seed, play_clean)
+        draws += [] if draw is None else [draw]
+    return draws_of(draws) if draws else Draws((options.seed,))
+
+
 def _confirmed(world: World, options: Options, found: Found) -> Counterexample:
     """The counterexample, played again through the whole wire. Errors: UserError if it breaks no rule there."""
     example, _ = _played(world, options, found.history)
@@ -330,10 +382,34 @@ def _confirmed(world: World, options: Options, found: Found) -> Counterexample:
     return example
 
 
-def _played(world: World, options: Options, history: History) -> tuple[Counterexample | None, Sequence[Strike]]:
+def _tried(world: World, options: Options, example: Counterexample, effects: Mapping[str, int]) -> Counterexample:
+    """The counterexample with its change, if the history breaks no rule with it and a clean run leaves the same."""
+    change, subject = example.change, world.subject
+    if change is None or not isinstance(subject, NamedSubject):
+        return replace(example, change=None)
+    mended = subject.changed(change.file, change.after)
+    changed = replace(world, subject=mended, performed=_performed_with(mended, options))
+    faults = max(1, sum(leg.faults for leg in example.history))
+    left = iter(range(TRIED_MAX))
+    try:
+        again, _ = _played(changed, options, example.history, Short)
+        with _opened(changed, Short) as performance:
+            clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
+            search = Search(performance, clean.judge, faults_max=faults)
+            searched = search.run(lambda *_: None, lambda: next(left, None) is not None)
+    except UserError:
+        return replace(example, change=None)
+    if again is not None or clean.effects != effects:
+        return replace(example, change=None)
+    return replace(example, tried=tried_told(searched, faults))
+
+
+def _played(
+    world: World, options: Options, history: History, transport: Callable[[Stage], Transport] = Wire
+) -> tuple[Counterexample | None, Sequence[Strike]]:
     """The violation in a history, and the strikes whose calls it does not reach."""
-    with _opened(world, Wire) as performance:
-        clean = learn(performance, options, world.elsewhere, EndedWorld(performance))
+    with _opened(world, transport) as performance:
+        clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
         events: list[Event] = []
         named: list[Leg] = []
         unmet: list[Strike] = []
@@ -348,8 +424,24 @@ def _played(world: World, options: Options, history: History) -> tuple[Counterex
             violation = world.search(performance, clean.judge, faults_max=0).finish(history, events)
         if violation is None:
             return None, unmet
-        advice = world.advice(violation, events, clean.judge.ledger)
-        return Counterexample((*named, *history[len(named) :]), violation, tell(events), advice), unmet
+        journal = performance.journal
+        case = Case(
+            violation, tuple(events), clean.judge.ledger, journal.key_names, journal.stable, source_of(world.subject)
+        )  # fmt: skip
+        advice = world.advice(case, world.trigger.bodies[0])
+        whole = (*named, *history[len(named) :])
+        return Counterexample(whole, violation, tell(events), advice.text, advice.cause, advice.change), unmet
+
+
+def source_of(subject: Subject | None) -> Callable[[str], str]:
+    """The text of a file of the user's code, by the name that places have; empty if there is none."""
+    root = subject.root if isinstance(subject, NamedSubject) else None
+
+    def read(name: str) -> str:
+        file = None if root is None else root / name
+        return file.read_text("utf-8") if file is not None and file.is_file() else ""
+
+    return read
 
 
 def _verdict(
@@ -362,10 +454,12 @@ def _verdict(
             searched.histories,
             searched.merged,
             searched.runs,
-            options.seed,
-            searched.faults,
+            world.seed,
+            searched.complete_faults,
             searched.is_finished or searched.found is not None,
         ),
+        draws=len(world.draws.seeds),
+        drawn=dict(world.draws.ranges),
         effects=clean.effects,
         ledger=clean.judge.ledger.name,
         assumptions=world.assumptions,

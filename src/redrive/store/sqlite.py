@@ -136,7 +136,7 @@ class SqliteStore:
         self._listeners_to_others: list[Callable[[], None]] = []
         self._services: Services | None = None
         self._accumulator = Accumulator()
-        self._database = SqliteDatabase(opened.connection)
+        self._database = self.database_on(opened.connection)
         self._tables = Tables(self._database, resources_max=knobs.cached_resources, files=self.files)
         if self.files is not None:
             is_other_boot = opened.life.opened not in ("", this_boot()) or opened.life.opened == UNKNOWN_BOOT
@@ -144,6 +144,10 @@ class SqliteStore:
         # Without `close`, the finalizer closes the store properly. Otherwise SQLite would close it without our mark.
         self._close = weakref.finalize(self, _close, opened.connection, path, os.getpid())
         self._secret = self._ensure_secret()
+
+    def database_on(self, connection: sqlite3.Connection) -> SqliteDatabase:
+        """The database of this store on its connection."""
+        return SqliteDatabase(connection)
 
     @property
     def secret(self) -> bytes:

@@ -14,8 +14,7 @@ from redrive.prove.process.subject import GivenSubject, Subject, subject_of
 from redrive.prove.search.options import FAULTS_DEFAULT, FAULTS_OF_SYSTEMS, Options
 from redrive.prove.stage.trigger import Kind, bodies_of
 from redrive.prove.system.proving import prove_system, replay_system
-from redrive.prove.tell.story import Step
-from redrive.prove.tell.verdict import Verdict
+from redrive.prove.tell.verdict import Counterexample, Verdict
 
 Handler = str | Callable[[object, object], object] | None
 
@@ -47,8 +46,8 @@ class Prove:
                 redrive.testing.prove("app:handler", template="template.yaml")
 
         `handler` is `module:function`, importable from `root` (the working directory) and imported anew for each run;
-        or a callable, which is used as it is; or None for the code in the template. `trigger` is `sqs` or
-        `eventbridge`; None takes the template's, or a queue. `given` is what a file of `--given` says.
+        or a callable, which is used as it is; or None for the code in the template. `trigger` is one
+        of `redrive prove --trigger`; None takes the template's, or a queue. `given` is what a file of `--given` says.
         Returns the verdict with its bounds. Errors: AssertionError with the counterexample; UserError as in `redrive
         prove`.
         """
@@ -63,7 +62,7 @@ class Prove:
         if found is not None:
             history = json.dumps([str(leg) for leg in found.history])
             raise AssertionError(
-                f"{verdict.handler}: {verdict.sentence}\n{_told(found.violation.sentence, found.steps, found.advice)}\n"
+                f"{verdict.handler}: {verdict.sentence}\n{_told(found)}\n"
                 f"Play it again: redrive.testing.prove.replay(…, history={history})"
             )
         return verdict
@@ -100,7 +99,7 @@ class Prove:
         )  # fmt: skip
         found = proving.replay(_subject(handler, root), parse_history(history), options)
         if found is not None:
-            raise AssertionError(_told(found.violation.sentence, found.steps, found.advice))
+            raise AssertionError(_told(found))
 
     @staticmethod
     def replay_system(
@@ -130,7 +129,7 @@ class Prove:
         )  # fmt: skip
         found = replay_system(parse_history(history), options)
         if found is not None:
-            raise AssertionError(_told(found.violation.sentence, found.steps, found.advice))
+            raise AssertionError(_told(found))
 
     @staticmethod
     def system(
@@ -163,8 +162,7 @@ class Prove:
         verdict = prove_system(options)
         found = verdict.counterexample
         if found is not None:
-            told = _told(found.violation.sentence, found.steps, found.advice)
-            raise AssertionError(f"{verdict.handler}: {verdict.sentence}\n{told}")
+            raise AssertionError(f"{verdict.handler}: {verdict.sentence}\n{_told(found)}")
         return verdict
 
 
@@ -178,10 +176,11 @@ def _subject(handler: Handler, root: str | Path | None) -> Subject | None:
     return subject_of(handler, Path(root or Path.cwd())) if isinstance(handler, str) else GivenSubject(handler)
 
 
-def _told(sentence: str, steps: Sequence[Step], advice: str) -> str:
-    lines = [sentence, ""]
-    for number, step in enumerate(steps, 1):
+def _told(found: Counterexample) -> str:
+    lines = [found.violation.sentence, ""]
+    for number, step in enumerate(found.steps, 1):
         lines.append(f"{number:>3}. {step.at:<10} {step.text}")
         if step.place is not None:
             lines.append(f"{'':16}{step.place.told}")
-    return "\n".join([*lines, "", advice])
+    change = [] if found.change is None else ["", found.change.diff, "", found.tried]
+    return "\n".join([*lines, "", found.advice, *change])

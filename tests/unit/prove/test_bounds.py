@@ -50,6 +50,39 @@ def test_search_that_is_stopped_says_what_it_has_completed() -> None:
         verdict.sentence == f"no counterexample in {len(told)} histories, search not finished: up to 1 fault complete"
     )
     assert json.loads(verdict.as_json())["ok"] is False
+    assert json.loads(verdict.as_json())["bounds"]["complete_faults"] == verdict.bounds.complete_faults == 1
+
+
+def test_search_that_is_stopped_between_two_levels_has_completed_the_first() -> None:
+    """The next history has one fault more, and was not begun."""
+    whole = prove(example("safe"), Options(faults=1))
+    told: list[int] = []
+
+    verdict = prove(
+        example("safe"), Options(faults=2),
+        progress=lambda faults, *_: told.append(faults), may_go_on=lambda: len(told) < whole.bounds.histories,
+    )  # fmt: skip
+
+    assert not verdict.bounds.is_finished
+    assert verdict.bounds.complete_faults == 1
+
+
+def test_progress_says_what_is_tried() -> None:
+    told: list[str] = []
+
+    prove(example("safe"), Options(faults=1), progress=lambda *values: told.append(values[3]))
+
+    assert told[0] == "deliver"
+    assert "crash-after dynamodb:PutItem reports" in told
+    assert "duplicate" in told
+
+
+def test_command_without_a_terminal_says_at_once_what_it_proves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(EXAMPLES)
+
+    result = CliRunner().invoke(main, ["prove", "safe:handler", "--faults", "0"])
+
+    assert result.stderr.splitlines()[0] == "proving safe:handler"
 
 
 def test_command_that_was_stopped_exits_with_3(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -349,3 +349,11 @@ def test_history_of_a_message_with_attributes_is_played_again(proved: Prover) ->
 
     assert found is not None
     assert json.loads(texts(record("{}", **ATTRIBUTES))[0])["messageAttributes"] == ATTRIBUTES
+
+
+def test_standard_queue_of_a_template_may_have_groups() -> None:
+    """Fair queues: a group of a standard queue orders nothing."""
+    (found,) = delivered(record("hello", "tenant-1", "ignored"))
+
+    assert found["attributes"]["MessageGroupId"] == "tenant-1"
+    assert "MessageDeduplicationId" not in found["attributes"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from typing import Any
 
@@ -79,3 +80,31 @@ def test_reading_of_a_set_is_no_reason_to_refuse_a_handler(proved: Prover) -> No
             boto3.client("dynamodb").put_item(TableName="reports", Item={"id": {"S": name}})
 
     assert proved(handler).counterexample is None
+
+
+def reads_and_catches(event: Any, context: Any) -> None:
+    table = boto3.resource("dynamodb").Table("orders")
+    table.get_item(Key={"id": "1"})
+    try:
+        table.put_item(Item={"id": json.loads(event["Records"][0]["body"])["orderId"]})
+    except KeyError:
+        return
+
+
+def test_handler_that_changes_nothing_is_told_its_calls_and_what_it_catches(proved: Prover) -> None:
+    with pytest.raises(UserError, match="changes nothing") as raised:
+        proved(reads_and_catches, bodies=('{"id": "1"}',))
+
+    assert re.search(r"dynamodb GetItem on orders at \S*test_reasons.py:\d+: table.get_item", str(raised.value))
+    assert re.search(r"KeyError: 'orderId' at \S*test_reasons.py:\d+: table.put_item", str(raised.value))
+    assert "An exception took it off its way" in str(raised.value.next_step)
+
+
+def test_handler_that_only_reads_is_told_so(proved: Prover) -> None:
+    def handler(event: Any, context: Any) -> None:
+        boto3.client("dynamodb").get_item(TableName="orders", Key={"id": {"S": "1"}})
+
+    with pytest.raises(UserError, match="changes nothing") as raised:
+        proved(handler)
+
+    assert str(raised.value.next_step).startswith("It only reads")

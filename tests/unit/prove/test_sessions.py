@@ -77,3 +77,10 @@ def test_a_session_finds_the_models_of_boto3_and_of_its_own_paths() -> None:
 
     assert "dynamodb" in other.get_available_resources()
     assert "/nowhere" not in paths[1]
+
+
+def test_class_of_a_resource_is_made_once() -> None:
+    made = boto3.resource("dynamodb", region_name="us-east-1")
+
+    assert type(made.Table("orders")) is type(made.Table("mails"))
+    assert made.Table("mails").name == "mails"

@@ -10,14 +10,16 @@ import boto3
 import pytest
 
 from redrive.core.clock import HOUR_MS
+from redrive.prove.judge.judge import Rule
 from redrive.prove.play.faults import parse_history
+from redrive.prove.play.performance import Performance
 from redrive.prove.process.subject import GivenSubject, NamedSubject
 from redrive.prove.proving import prove, replay
 from redrive.prove.search.options import Options
 from redrive.prove.stage.inputs import called_trigger, usual_call
 from redrive.prove.stage.retriers import DEATHS, LOST, USUAL_RETRY, Awaiting, Retrier, task
 from redrive.prove.stage.sources import messages_of
-from redrive.prove.stage.stage import START
+from redrive.prove.stage.stage import START, Stage
 from redrive.prove.stage.state_machines import tasks_of
 from redrive.prove.stage.trigger import Kind, Trigger
 from tests.unit.prove.conftest import Prover
@@ -308,7 +310,7 @@ def as_joined() -> dict[str, Any]:
     ids=["string", "object", "join", "sub"],
 )
 def test_tasks_of_a_template_are_found_however_their_functions_are_named(template: Any) -> None:
-    charge, ship = tasks_of(template, {"Charge", "Ship", "Other"})
+    charge, ship = tasks_of(template, {"Charge": "c", "Ship": "s", "Other": "o"})
 
     assert (charge.machine, charge.name, charge.function, ship.name, ship.function) == (
         "Flow", "Charge", "Charge", "Ship", "Ship"
@@ -325,15 +327,23 @@ def test_alias_of_a_function_is_the_function_and_an_express_workflow_may_run_twi
     state = {"Type": "Task", "Resource": {"Ref": "ChargeAliaslive"}, "End": True}
     template = machine(Definition={"StartAt": "A", "States": {"A": state}}, StateMachineType="EXPRESS")
 
-    (found,) = tasks_of(template, {"Charge"})
+    (found,) = tasks_of(template, {"Charge": "charge"})
 
     assert found.function == "Charge"
     assert found.awaiting.is_repeated
 
 
+@pytest.mark.parametrize("name", ["charge", "arn:aws:lambda:x:1:function:charge", "arn:x:1:function:charge:live"])
+def test_function_may_be_named_by_its_own_name(name: str) -> None:
+    state = {"Type": "Task", "Resource": "arn:aws:states:::lambda:invoke", "Parameters": {"FunctionName": name}}
+    template = machine(Definition={"StartAt": "A", "States": {"A": state}})
+
+    assert [one.function for one in tasks_of(template, {"Other": "ship", "Charge": "charge"})] == ["Charge"]
+
+
 def test_what_is_no_definition_has_no_tasks() -> None:
-    assert not list(tasks_of(machine(DefinitionString="{["), {"Charge"}))
-    assert not list(tasks_of(machine(DefinitionS3Location={"Bucket": "b"}), {"Charge"}))
+    assert not list(tasks_of(machine(DefinitionString="{["), {"Charge": "c"}))
+    assert not list(tasks_of(machine(DefinitionS3Location={"Bucket": "b"}), {"Charge": "c"}))
 
 
 def test_numbers_that_a_definition_computes_are_the_defaults() -> None:
@@ -411,3 +421,41 @@ def test_function_that_no_state_machine_calls_is_a_task_with_the_retry_of_the_co
 
     assert verdict.counterexample is None
     assert "task" not in verdict.assumptions
+
+
+def gives_up_at_the_third_attempt(event: Any, context: Any) -> Any:
+    """Two attempts that died are one too many: the third answers that all is well."""
+    client = boto3.client("dynamodb")
+    counted = client.update_item(
+        TableName="attempts", Key={"id": {"S": "1"}}, UpdateExpression="ADD attempts :by",
+        ExpressionAttributeValues={":by": {"N": "1"}}, ReturnValues="UPDATED_NEW",
+    )  # fmt: skip
+    if int(counted["Attributes"]["attempts"]["N"]) <= 2:
+        client.put_item(TableName="orders", Item={"id": {"S": "1"}})
+        client.put_item(TableName="mails", Item={"id": {"S": "1"}})
+    return {"statusCode": 200}
+
+
+@pytest.mark.parametrize("kind", [Kind.TASK, Kind.API])
+def test_pruned_search_and_thorough_search_of_awaited_calls_come_to_the_same(
+    kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thorough one asks the engine anew on each leg, and takes two moments for the same if all of them is."""
+
+    def everything(performance: Performance) -> object:
+        left = performance.save().messages[3]
+        return object() if performance.running else (performance.stage.digest(), performance.journal.traces, repr(left))
+
+    options = Options(faults=2, trigger=kind, ignored=("dynamodb:*:attempts",))
+    subject = GivenSubject(gives_up_at_the_third_attempt)
+    pruned = prove(subject, options)
+    monkeypatch.setattr(Performance, "likeness", everything)
+    monkeypatch.setattr(Stage, "mark", lambda *_, **__: None)
+
+    thorough = prove(subject, options)
+
+    assert pruned.counterexample is not None
+    assert thorough.counterexample is not None
+    assert pruned.counterexample.violation.rule is Rule.ALL
+    assert pruned.counterexample.history == thorough.counterexample.history
+    assert pruned.bounds.histories <= thorough.bounds.histories

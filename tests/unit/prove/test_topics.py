@@ -20,6 +20,7 @@ from redrive.prove.stage.sources import messages_of
 from redrive.prove.stage.stage import SCOPE, START, Stage
 from redrive.prove.stage.streams import usual_stream
 from redrive.prove.stage.trigger import Kind
+from redrive.prove.tell.export import as_test
 from tests.unit.prove.conftest import Prover
 from tests.unit.prove.invoking import Answering, failed, play_out, stage_for
 
@@ -281,3 +282,10 @@ def test_source_of_a_handler_of_a_topic_says_so(tmp_path: Path) -> None:
     file.write_text("def handler(event, context):\n    return event['Records'][0]['Sns']['Message']\n")
 
     assert json.loads(inputs_for(Kind.SNS, None, Wanted(reading=read_handler(file, "handler")))[0][0])["Records"]
+
+
+def test_test_of_a_history_says_what_feeds_the_handler(proved: Prover) -> None:
+    verdict = proved(by_message_id, trigger=Kind.SNS)
+
+    assert "trigger='sns'" in as_test(verdict, Options(faults=1))
+    assert "trigger" not in as_test(verdict, Options(faults=1, template=Path("template.yaml")))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 
 Facts = tuple[tuple[str, str], ...]
@@ -69,6 +69,10 @@ class Contents:
     def kinds(self) -> frozenset[str]:
         """The compared kinds."""
         return frozenset(kind for kind, _ in self.sizes)
+
+    def also_varying(self, others: Iterable[Contents]) -> Contents:
+        """The same, without what differs in other comparisons of the clean run."""
+        return replace(self, varying=self.varying.union(*(other.varying for other in others)))
 
     def varies(self, kind: str, path: str) -> bool:
         """Whether a fact differs between clean runs, and so is not compared."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from redrive.core.clock import Instant
@@ -59,6 +59,13 @@ class ProvedWorld(Protocol):
         ...
 
 
+_OF_OBJECTS = ("PutObject", "CopyObject", "CompleteMultipartUpload", "DeleteObject")
+_SETTING = (
+    "Associate", "Attach", "Change", "Delete", "Detach", "Disable", "Disassociate", "Enable", "Set", "Tag", "Untag",
+    "Update",
+)  # fmt: skip
+"""How the names of calls begin that leave the same when they are made again."""
+
 Invariant = Callable[[ProvedWorld], None]
 """Raises AssertionError if the user's invariant does not hold."""
 
@@ -81,6 +88,8 @@ class Judge:
     answer: str | None
     invariants: tuple[Invariant, ...]
     world: ProvedWorld
+    drawn: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Kinds of effects whose number follows from what is drawn: the least and the most of some clean runs."""
 
     def after_leg(self, performance: Performance, events: Sequence[Event]) -> Violation | None:
         """A violation that nothing can repair later."""
@@ -91,9 +100,10 @@ class Judge:
         journal = performance.journal
         for expected, left in ((self.expected, journal.counts()), (self.recorded, journal.counts(Role.RECORD))):
             kinds = _by_kind(left)
-            for kind, count in sorted(_by_kind(expected).items()):
-                if kinds[kind] < count:
-                    return kind
+            wanted = _by_kind(expected)
+            fewer = [kind for kind, count in wanted.items() if kinds[kind] < self.drawn.get(kind, (count, count))[0]]
+            if fewer:
+                return min(fewer, key=telling)
         return ""
 
     def at_end(self, performance: Performance) -> Violation | None:
@@ -143,16 +153,21 @@ class Judge:
         return None
 
     def _repeated(self, journal: Journal) -> Violation | None:
+        """The effect that has happened more often; of several the one that tells the most."""
         left = journal.counts()
-        for (kind, label), count in sorted(left.items()):
-            wanted = self.expected[kind, label]
-            if 0 < wanted < count:
-                return Violation(Rule.ONCE, f"{_times(kind, label)} was to happen {_often(wanted, count)}.", kind)
-        kinds, wanted_kinds = _by_kind(left), _by_kind(self.expected)
-        for kind, count in sorted(kinds.items()):
-            if 0 < wanted_kinds[kind] < count:
-                return Violation(Rule.ONCE, f"{kind} was to happen {_often(wanted_kinds[kind], count)}.", kind)
-        return None
+        kinds, wanted = _by_kind(left), _by_kind(self.expected)
+        wanted |= Counter({kind: most for kind, (_, most) in self.drawn.items()})
+        more = [kind for kind, count in kinds.items() if 0 < wanted[kind] < count]
+        labels = {one for one, count in left.items() if 0 < self.expected[one] < count and one[0] not in self.drawn}
+        found = min({*more, *(kind for kind, _ in labels)}, key=telling, default=None)
+        if found is None:
+            return None
+        label = min((label for kind, label in labels if kind == found), default=None)
+        if label is None:
+            most = "at most " if found in self.drawn else ""
+            return Violation(Rule.ONCE, f"{found} was to happen {most}{_often(wanted[found], kinds[found])}.", found)
+        often = _often(self.expected[found, label], left[found, label])
+        return Violation(Rule.ONCE, f"{_times(found, label)} was to happen {often}.", found)
 
     def _unstable(self, performance: Performance, events: Sequence[Event]) -> Violation | None:
         if self.answer is None:
@@ -173,6 +188,18 @@ class Judge:
                 reason = next(iter(str(error).splitlines()), "an assertion failed")
                 return Violation(Rule.USERS, f"{name} does not hold: {reason}", name)
         return None
+
+
+def telling(kind: str) -> tuple[int, str]:
+    """The order in which effects are named: what counts each time, then objects, then items, which may be records of
+    what was done, and calls that set something and leave the same when they are made again.
+    """
+    words = kind.split()
+    if kind.startswith((ITEM_IN, "deleted item in ")):
+        return 2, kind
+    if len(words) > 1 and words[0].islower() and words[1].startswith(_SETTING):
+        return 3, kind
+    return (1 if words[0].startswith(_OF_OBJECTS) else 0), kind
 
 
 def _endless(performance: Performance) -> Violation | None:

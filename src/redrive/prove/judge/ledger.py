@@ -111,16 +111,40 @@ def has_time(item: Document) -> bool:
 
 
 def status_of(seen: Sequence[Records]) -> Status | None:
-    """The attribute that changes from one word to another during a run, found in the states at each call."""
+    """The attribute that changes from one word to another during a run, found in the states at each call.
+
+    A word that a record says at the end, when nothing has gone wrong, is a state of the work, and says of no run that
+    it goes on: a ticket stays `opened` until somebody takes it.
+    """
     if not seen:
         return None
     for key, last in seen[-1].items():
         first = next(records[key] for records in seen if key in records)
         for name, word in first.items():
             done = last.get(name)
-            if done is not None and done != word and max(len(done), len(word)) <= _WORD_CHARS_MAX:
+            is_left = any(texts.get(name) == word for texts in seen[-1].values())
+            if done is not None and not is_left and max(len(done), len(word)) <= _WORD_CHARS_MAX:
                 return Status(name, word, done)
     return None
+
+
+def status_in_runs(seen: Sequence[tuple[int, Records]]) -> Status | None:
+    """The same, of the states at each call with the number of its run: one run has written both words.
+
+    What one message sets and another one sets anew is the state of a thing, and not of a run.
+    """
+    status = status_of([records for _, records in seen])
+    if status is None:
+        return None
+    words: dict[int, set[str]] = {}
+    known: Records = {}
+    for run, records in seen:
+        for key, texts in records.items():
+            text = texts.get(status.attribute, "")
+            if text != known.get(key, {}).get(status.attribute):
+                words.setdefault(run, set()).add(text)
+        known = records
+    return status if any({status.running, status.done} <= written for written in words.values()) else None
 
 
 def stuck_records(records: Records, status: Status | None) -> list[str]:

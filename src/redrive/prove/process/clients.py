@@ -7,12 +7,14 @@ on its client are registered again with each run.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import boto3
 import botocore.session
+from boto3.resources.factory import ResourceFactory
 from boto3.session import Session
+from boto3.utils import ServiceContext
 from botocore.config import Config
 
 from redrive.prove.process.sessions import known_loader, quick_sessions
@@ -43,7 +45,26 @@ def remembered_clients() -> Iterator[None]:
         stack.enter_context(replaced(boto3, "DEFAULT_SESSION", Session(botocore_session=session)))
         stack.enter_context(replaced(Session, "client", remembering("client")))
         stack.enter_context(replaced(Session, "resource", remembering("resource")))
+        stack.enter_context(replaced(ResourceFactory, "load_from_definition", _remembering_classes()))
         yield
+
+
+def _remembering_classes() -> Callable[[ResourceFactory, str, object, ServiceContext], type]:
+    """Makes the classes of resources: `dynamodb.Table("orders")` makes its class anew each time, for the same class."""
+    original = ResourceFactory.load_from_definition
+    made: dict[tuple[int, str, str], tuple[ResourceFactory, type]] = {}
+
+    def load(
+        factory: ResourceFactory, resource_name: str, single_resource_json_definition: object,
+        service_context: ServiceContext,
+    ) -> type:  # fmt: skip
+        key = (id(factory), resource_name, str(service_context.service_name))
+        if key not in made:  # The factory is kept, so that its identity stays its own.
+            resource = original(factory, resource_name, single_resource_json_definition, service_context)
+            made[key] = factory, resource
+        return made[key][1]
+
+    return load
 
 
 def _text(value: object) -> str:

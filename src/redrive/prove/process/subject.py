@@ -14,11 +14,11 @@ import importlib.util
 import inspect
 import linecache
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType, MappingProxyType, ModuleType
 from typing import Protocol
 
 from redrive.core.errors import UserError
@@ -63,13 +63,20 @@ class Subject(Protocol):
 class NamedSubject:
     """A function of a module that can be imported from a directory."""
 
-    def __init__(self, module: str, function: str, root: Path) -> None:
+    def __init__(
+        self, module: str, function: str, root: Path, changed: Mapping[Path, str] = MappingProxyType({})
+    ) -> None:
+        """`changed` are files whose text is another one than on the disk."""
         self.name = f"{module}:{function}"
         self.root = root
         self._module = module
         self._function = function
         self._code = UserCode(root.resolve())
-        self._modules = _UserModules(root.resolve(), self._code.owns)
+        self._modules = _UserModules(root.resolve(), self._code.owns, changed)
+
+    def changed(self, file: str, text: str) -> NamedSubject:
+        """The same handler with another text of one of its files, which places name so."""
+        return NamedSubject(self._module, self._function, self.root, {(self.root / file).resolve(): text})
 
     @contextmanager
     def environment(self) -> Iterator[Handler]:
@@ -106,7 +113,8 @@ class NamedSubject:
 class _UserModules(importlib.abc.MetaPathFinder):
     """The modules under a directory: found once, compiled once, and run at each import."""
 
-    def __init__(self, root: Path, owns: Callable[[str], bool]) -> None:
+    def __init__(self, root: Path, owns: Callable[[str], bool], changed: Mapping[Path, str]) -> None:
+        self._changed = changed
         self._root = str(root)
         self._owns = owns
         self._loaders: dict[str, _Loader | None] = {}
@@ -141,7 +149,9 @@ class _UserModules(importlib.abc.MetaPathFinder):
         if fullname not in self._loaders:
             spec = importlib.machinery.PathFinder.find_spec(fullname, path)
             is_own = spec is not None and spec.origin is not None and self._owns(spec.origin)
-            self._loaders[fullname] = _Loader(fullname, str(spec.origin)) if spec is not None and is_own else None
+            origin = str(spec.origin) if spec is not None and is_own else ""
+            text = self._changed.get(Path(origin).resolve())
+            self._loaders[fullname] = _Loader(fullname, origin, text) if origin else None
         loader = self._loaders[fullname]
         return None if loader is None else loader.spec()
 
@@ -153,8 +163,9 @@ class _UserModules(importlib.abc.MetaPathFinder):
 class _Loader(importlib.machinery.SourceFileLoader):
     """Compiles a file once."""
 
-    def __init__(self, fullname: str, path: str) -> None:
+    def __init__(self, fullname: str, path: str, text: str | None) -> None:
         super().__init__(fullname, path)
+        self._text = text
         self._spec: importlib.machinery.ModuleSpec | None = None
         self._code: CodeType | None = None
 
@@ -166,7 +177,8 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType | None:
         if self._code is None:
-            self._code = self.source_to_code(self.get_data(self.path), self.path)
+            data = self.get_data(self.path) if self._text is None else self._text.encode()
+            self._code = self.source_to_code(data, self.path)
         return self._code
 
 

@@ -20,12 +20,14 @@ from redrive.prove.calls.sorting import LedgerRows, Role
 from redrive.prove.effects.contents import Left, compared
 from redrive.prove.effects.journal import ITEM_IN, RECORD_IN
 from redrive.prove.judge.judge import Judge, ProvedWorld, left_of
-from redrive.prove.judge.ledger import Records, Rows, Status, guess_ledger, records_of, rows_of, status_of
+from redrive.prove.judge.ledger import Records, Rows, Status, guess_ledger, records_of, rows_of, status_in_runs
 from redrive.prove.play.events import Called, Delivered, Ended, Ending, Event
 from redrive.prove.play.faults import Fault, Leg, Strike
 from redrive.prove.play.performance import Moment, Performance
+from redrive.prove.search.draws import NO_DRAWS, Draws
 from redrive.prove.search.options import Options
 from redrive.prove.search.reasons import failed, left, require_same_order
+from redrive.prove.search.unseen import changes_nothing
 
 ELSEWHERE_AFTER_MS = 45 * DAY_MS + 17 * HOUR_MS + 23 * MINUTE_MS + 41 * SECOND_MS
 """How much later the run elsewhere is: another month, weekday, hour, minute and second."""
@@ -85,7 +87,9 @@ def left_elsewhere(performance: Performance) -> Sequence[Left]:
     return left_of(performance)
 
 
-def learn(performance: Performance, options: Options, elsewhere: Sequence[Left], world: ProvedWorld) -> Clean:
+def learn(
+    performance: Performance, options: Options, elsewhere: Sequence[Left], world: ProvedWorld, draws: Draws = NO_DRAWS
+) -> Clean:
     """Learn from clean runs what to expect, then restore the state at their beginning.
 
     Errors: UserError if there is no effect.
@@ -97,17 +101,13 @@ def learn(performance: Performance, options: Options, elsewhere: Sequence[Left],
     events = play_clean(performance)
     rows = {table: rows_of(performance, table) for table in _tables(events)}
     ledger = _given_ledger(options, rows) if options.ledgers else guess_ledger(performance, beginning, rows)
-    lesson = _Lesson(performance, options, beginning, elsewhere, world, tuple(rows))
+    lesson = _Lesson(performance, options, beginning, elsewhere, world, tuple(rows), draws)
     clean = lesson.learn(ledger)
     require_same_order(_calls_of(events), clean.calls)
     if not clean.effects and ledger.tables and not options.ledgers:
         clean = lesson.learn(LedgerRows())  # The supposed ledger is the work itself.
     if not clean.effects:
-        raise UserError(
-            "The handler changes nothing that can be seen, so nothing can be lost or repeated.",
-            next_step="Only boto3 calls, requests over HTTP and effects declared with redrive.handler are seen.",
-            exit_code=2,
-        )  # fmt: skip
+        raise changes_nothing(performance, play_clean)
     return clean
 
 
@@ -121,21 +121,24 @@ class _Lesson:
     elsewhere: Sequence[Left]
     world: ProvedWorld
     tables: Sequence[str]
+    draws: Draws
 
     def learn(self, ledger: LedgerRows) -> Clean:
         """Play a clean run with these rows as the ledger."""
         performance, journal = self.performance, self.performance.journal
         performance.load(self.beginning)
         journal.sorting = replace(journal.sorting, ledger=ledger)
-        seen: dict[str, list[Records]] = {table: [] for table in self.tables}
+        seen: dict[str, list[tuple[int, Records]]] = {table: [] for table in self.tables}
         performance.after_call = lambda: self._look(seen)
         events = play_clean(performance)
         performance.after_call = lambda: None
         expected, left = journal.counts(), left_of(performance)
         recorded = {one: count for one, count in journal.counts(Role.RECORD).items() if one[0].startswith(RECORD_IN)}
         returned = next((event.answer for event in events if isinstance(event, Ended)), "")
-        contents = compared(left, self.elsewhere, self._left_by_second_attempt(events))
-        statuses = {table: status for table in self.tables if (status := status_of(seen[table])) is not None}
+        second = self._left_by_second_attempt(events)
+        contents = compared(left, self.elsewhere, second)
+        contents = contents.also_varying(compared(left, other, second) for other in self.draws.left)
+        statuses = {table: status for table in self.tables if (status := status_in_runs(seen[table])) is not None}
         judge = Judge(
             expected=expected,
             recorded=Counter(recorded),
@@ -150,6 +153,7 @@ class _Lesson:
             answer=journal.stable(returned) if self.options.stable_results else None,
             invariants=self.options.invariants,
             world=self.world,
+            drawn=self.draws.ranges,
         )
         performance.load(self.beginning)
         kinds: Counter[str] = Counter()
@@ -158,14 +162,13 @@ class _Lesson:
         return Clean(judge, dict(kinds), _calls_of(events), tuple(events))
 
     def _is_given(self, status: Status) -> bool:
-        """Whether records of a stream say both words: then one follows the other there, and is no status of a run."""
-        trigger = self.performance.trigger
-        words = (json.dumps(status.running), json.dumps(status.done))
-        return trigger.is_stream and all(any(word in text for text in trigger.work_texts) for word in words)
+        """Whether what comes in says the word: then it is a state of the work, and no status of a run."""
+        word = json.dumps(status.running)
+        return any(word in text for text in self.performance.trigger.work_texts)
 
-    def _look(self, seen: Mapping[str, list[Records]]) -> None:
+    def _look(self, seen: Mapping[str, list[tuple[int, Records]]]) -> None:
         for table in self.tables:
-            seen[table].append(records_of(self.performance, table))
+            seen[table].append((self.performance.runs, records_of(self.performance, table)))
 
     def _left_by_second_attempt(self, events: Sequence[Event]) -> list[Left]:
         """What a second attempt leaves, after a run that died before its first effect."""

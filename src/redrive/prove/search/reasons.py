@@ -10,6 +10,7 @@ from redrive.core.errors import UserError
 from redrive.prove.calls.calls import Call
 from redrive.prove.play.events import Ended, Event
 from redrive.prove.play.performance import Performance
+from redrive.prove.stage.retriers import status_of
 from redrive.prove.stage.trigger import SAMPLE_EVENT, Kind, bodies_of, record_text
 from redrive.services.lambda_.model.batch import reported_failures
 
@@ -48,6 +49,8 @@ def left(performance: Performance, events: Sequence[Event]) -> UserError:
     what = f"The handler {_left_how(performance)} although nothing goes wrong. It returned {answer}"
     if performance.trigger.kind.is_queue and reported_failures(answer.encode()) is None:
         what += ", which is no answer for a mapping with ReportBatchItemFailures: Lambda takes it for a failure"
+    if performance.trigger.kind is Kind.API and status_of(answer.encode(), is_proxy=True) is None:
+        what += ", which has no statusCode: API Gateway takes it for malformed, and answers with status 502"
     what += _said(performance)
     return UserError(what, next_step=_message_told(performance), exit_code=2)
 

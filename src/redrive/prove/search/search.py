@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from redrive.core.clock import DAY_MS, MINUTE_MS
 from redrive.prove.calls.batches import can_be_partly_refused
-from redrive.prove.calls.calls import HTTP_SERVICE
+from redrive.prove.calls.calls import HTTP_SERVICE, Call
 from redrive.prove.judge.judge import Judge, Rule, Violation
 from redrive.prove.play.events import Called, Delivered, Event
 from redrive.prove.play.faults import (
@@ -59,6 +59,16 @@ class Stem:
     """Whether no fault has struck since the last redrive."""
     is_last: bool = False
     """Whether no further faults are tried from here."""
+    struck: Call | None = None
+    """The call at which the last fault of the leg strikes."""
+
+    @property
+    def trying(self) -> str:
+        """The last fault, for the user: `crash-after dynamodb:PutItem reports`."""
+        if self.struck is None or not self.leg.strikes:
+            return self.leg.act.value
+        call = self.struck
+        return f"{self.leg.strikes[-1].fault.value} {call.service}:{call.operation} {call.target}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +87,19 @@ class Searched:
     merged: int = 0
     runs: int = 0
     found: Found | None = None
-    faults: int = -1
+    complete_faults: int = -1
     """The number of faults up to which all histories were played; -1 is none."""
     is_finished: bool = False
 
+    def with_more(self, other: Searched) -> Searched:
+        """Both searches as one, as of two draws of a handler's randomness."""
+        sums = (self.histories + other.histories, self.merged + other.merged, self.runs + other.runs)
+        is_finished = self.is_finished and other.is_finished
+        return Searched(*sums, other.found, min(self.complete_faults, other.complete_faults), is_finished)
 
-Progress = Callable[[int, int, int], None]
-"""Receives the current number of faults, the number of histories so far, and the number that wait."""
+
+Progress = Callable[[int, int, int, str], None]
+"""Receives the current number of faults, the number of histories so far, the number that wait, and what is tried."""
 
 
 class Search:
@@ -101,22 +117,26 @@ class Search:
     def run(self, progress: Progress, may_go_on: Callable[[], bool] = lambda: True) -> Searched:
         """Search until a rule is broken or nothing is left to play, while `may_go_on`."""
         searched = Searched()
+        self._performance.stage.remembers = True
         self._stems.append(Stem(self._performance.save(), Leg(), (), 0))
         suspected: Found | None = None
         while self._stems and searched.found is None and may_go_on():
             stem = self._stems.popleft()
-            searched.faults = stem.faults - 1
+            searched.complete_faults = stem.faults - 1
             if suspected is not None and stem.faults > sum(leg.faults for leg in suspected.history):
                 break
             searched.histories += 1
-            progress(stem.faults, searched.histories, len(self._stems))
+            progress(stem.faults, searched.histories, len(self._stems), stem.trying)
             found = self._play_out(stem, searched)
             if found is not None and found.violation.rule is Rule.UNSTUCK:
                 suspected = suspected or found  # Lost or repeated work with as few faults is the better counterexample.
             else:
                 searched.found = found
         searched.is_finished = not self._stems
-        searched.faults = self._faults_max if searched.is_finished else searched.faults
+        if searched.is_finished:
+            searched.complete_faults = self._faults_max
+        elif searched.found is None and searched.histories:  # The next history may be the first with one fault more.
+            searched.complete_faults = max(searched.complete_faults, self._stems[0].faults - 1)
         searched.found = searched.found or suspected
         return searched
 
@@ -299,7 +319,9 @@ def _struck(stem: Stem, events: Sequence[Event], tape: Tape, let_in_at: LetsIn) 
                 mark = tape.marks.get((event.index, strike.fault in STRIKES_AFTER))
                 leg = replace(stem.leg, strikes=(*stem.leg.strikes, strike))
                 beginning = None if mark is None else Beginning(tape.answers, mark)
-                yield replace(stem, leg=leg, faults=stem.faults + 1, is_clean=False, beginning=beginning)
+                yield replace(
+                    stem, leg=leg, faults=stem.faults + 1, is_clean=False, beginning=beginning, struck=event.call
+                )
 
 
 def _delays_of(trigger: Trigger) -> Sequence[int]:

@@ -37,6 +37,11 @@ class Ids:
         """The first digits of all ids ever drawn."""
         return self._drawn
 
+    @property
+    def draws(self) -> int:
+        """How many draws there were since `begin`."""
+        return self._draws
+
     def begin(self, *place: object) -> None:
         """Derive the next draws from this place and the seed."""
         self._place, self._draws = place, 0

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import marshal
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import TypeVar, cast
 
 from redrive.core.clock import Instant, parse_instant
@@ -20,14 +20,15 @@ from redrive.core.errors import Bug, ServiceError
 from redrive.core.log import SilentLog
 from redrive.core.scope import Caller, Scope
 from redrive.core.sessions import Issuer
-from redrive.delivery.outside.errand import Result
-from redrive.delivery.outside.invocation import Invoker
+from redrive.delivery.outside.errand import Errand, Result
+from redrive.delivery.outside.invocation import Invocation, InvocationResult, Invoker
 from redrive.delivery.worker import ONE, Attempt
 from redrive.engine.build import bind_registry, build_workers
 from redrive.engine.engine import Claimed, Engine
 from redrive.gateway.chain import Gateway
 from redrive.gateway.identity import DEFAULT_REGION, Identity
 from redrive.prove.effects.journal import Trace
+from redrive.prove.stage.contents import Asked, Contents
 from redrive.prove.stage.ids import Ids, renamed
 from redrive.prove.stage.tape import Answered, Beginning, Mark, Saved, Strayed, Tape
 from redrive.services.lambda_.source import SOURCE as LAMBDA_EVENTS
@@ -35,7 +36,7 @@ from redrive.services.sqs.model.queue import Queue
 from redrive.services.sqs.model.receipts import decode_receipt
 from redrive.services.sqs.visibility import next_visible
 from redrive.store.api import Step, Transaction
-from redrive.store.sqlite import Snapshot, SqliteStore
+from redrive.store.contents import ContentStore
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model.files import Models
 
@@ -46,7 +47,7 @@ SCOPE = Scope("000000000000", DEFAULT_REGION)
 ROUNDS_MAX = 10_000
 """After more rounds of claims than this without a run, something is due for ever."""
 
-_PAGE_BYTES = 4_096
+_MARSHAL_VERSION = 2  # Later ones write equal values differently, depending on the number of references.
 
 DECIDING_TABLES = ("deliveries", "dedup_receives", "dedup_sends", "messages", "timers", "tokens")
 """The store's tables whose rows decide what is delivered next, and the answers to repeated requests."""
@@ -99,19 +100,21 @@ class Stage:
 
     def __init__(self, invoker: Invoker, *, seed: int) -> None:
         self.clock = StageClock(START)
-        self._pages: tuple[bytes, ...] = ()
         self._ids = Ids(seed)
         self._serial = 0
         self._position = 0
         self._tape = Tape()
         self._awaited: Mark | None = None
-        self.more_deciding: Step[str] = lambda _: ""
+        self.remembers = False
+        """Whether questions are answered by what is known of other histories, where it is the same."""
+        self.more_deciding: Step[str] | None = None
         """What else decides what is delivered next, as text: for a mapping from a stream, its positions."""
-        self._store = SqliteStore(None, clock=self.clock, entropy=self._ids)
+        self._store = ContentStore(clock=self.clock, entropy=self._ids)
         self.invoker = invoker
         registry = bind_registry(self._store, models())
         workers = [worker for worker in build_workers(SilentLog()) if not worker.upkeep]
-        self.engine = Engine(self._store.run, registry, workers, invoker, SilentLog())
+        self.contents = Contents(self._store)
+        self.engine = Engine(self.contents.run, registry, workers, invoker, SilentLog())
         self.issuer = Issuer(self._store.secret)
         identity = Identity(self.issuer, account=SCOPE.account, clocks=[self.clock])
         self._gateway = Gateway(self.engine, models(), identity=identity, entropy=self._ids, log=SilentLog())
@@ -137,7 +140,8 @@ class Stage:
 
     def look_up(self, service: str, operation: str, **params: object) -> Document:
         """Run one operation that changes nothing, without the tape. Errors: ServiceError."""
-        return self._call(service, operation, params)
+        asked = ("look up", service, operation, params)
+        return self._answered(asked, lambda: self._call(service, operation, params), ("look up",)).given()
 
     def send(self, number: int, **params: object) -> None:
         """Send the message with that number in this history; the message has the same id in all histories.
@@ -203,18 +207,11 @@ class Stage:
 
     def save(self) -> Saved:
         """Save the whole state, for `load`."""
-        snapshot = self._store.save()
-        content = snapshot.content
-        pages = (content[at : at + _PAGE_BYTES] for at in range(0, len(content), _PAGE_BYTES))
-        self._pages = tuple(
-            known if page == known else page for page, known in zip_longest(pages, self._pages) if page is not None
-        )
-        return Saved(self._pages, snapshot.resources, self.now, self._serial)
+        return Saved(self.contents.save(), self.now, self._serial)
 
     def load(self, saved: Saved) -> None:
         """Restore a saved state. Only this can move time backwards."""
-        self._pages = saved.pages
-        self._store.load(Snapshot(b"".join(saved.pages), saved.resources))
+        self.contents.load(saved.world)
         self.clock.set(saved.now)
         self._serial = saved.serial
 
@@ -234,15 +231,15 @@ class Stage:
 
     def digest(self) -> bytes:
         """A hash of everything that decides what happens next, except the time."""
-        return _hashed(repr(self._store.rows((*DECIDING_TABLES, *LEFT_TABLES))))
+        return _hashed("".join(self.contents.told((*DECIDING_TABLES, *LEFT_TABLES))))
 
     def likeness(self, *others: object) -> bytes:
         """A hash for deduplication: two moments with the same hash continue alike, as far as the stage's state decides.
 
         See `renamed`.
         """
-        held = repr(self._store.rows(DECIDING_TABLES)) + self.engine.run(self.more_deciding)
-        left = [repr(self._store.rows(LEFT_TABLES)), *map(repr, others)]
+        held = "".join([*self.contents.told(DECIDING_TABLES), self._more_deciding()])
+        left = [*self.contents.told(LEFT_TABLES), *map(repr, others)]
         return _hashed(held + renamed(left, held, self._ids.drawn))
 
     def settle(self) -> None:
@@ -315,7 +312,12 @@ class Stage:
         return self.engine.call(Caller(SCOPE, new_uuid(self._ids)), service, operation, params)
 
     def _settle(self, attempt: Attempt, result: Result) -> None:
-        self._ask(("settle", result), lambda: self.engine.settle(attempt, result))
+        asked = ("settle", attempt.worker, attempt.key, attempt.fence, *_errand_told(attempt.errand), *_told(result))
+        self._ask(asked, lambda: self.engine.settle(attempt, result))
+
+    def _more_deciding(self) -> str:
+        more = self.more_deciding
+        return "" if more is None else self._answered(("more deciding",), lambda: self.engine.run(more), ()).given()
 
     def _ask(self, asked: tuple[object, ...], ask: Callable[[], T], *, place: tuple[object, ...] = ()) -> T:
         """Ask the engine, or the tape while it lasts. Ids are drawn at `place`, or at the current place of the history.
@@ -329,10 +331,20 @@ class Stage:
             if known is None or known.asked != asked:
                 raise Strayed
             return cast("T", known.given())
-        self._ids.begin(*(place or (self.now, self._serial, position)))
-        answered = Answered.of(asked, ask)
+        answered = self._answered(asked, ask, place or (self.now, self._serial, position))
         self._tape.answers.append(answered)
         return answered.given()
+
+    def _answered(self, asked: tuple[object, ...], ask: Callable[[], T], place: tuple[object, ...]) -> Answered[T]:
+        """The engine's answer; a known one if the search remembers, and what it depends on is the same."""
+
+        def answer() -> Answered[T]:
+            self._ids.begin(*place)
+            return Answered.of(asked, ask)
+
+        question = _question(asked) if self.remembers else None
+        key = None if question is None else (question, self.now)
+        return self.contents.ask(Asked(key, answer, place, lambda: self._ids.draws))
 
 
 def _message_count(tx: Transaction, queue_name: str) -> int:
@@ -341,6 +353,25 @@ def _message_count(tx: Transaction, queue_name: str) -> int:
         return 0
     counts = tx.messages.counts(queue.contents, tx.now)
     return counts.visible + counts.in_flight + counts.delayed
+
+
+def _question(asked: tuple[object, ...]) -> bytes | None:
+    """A question as a value; None if it has more in it than plain values."""
+    try:
+        return marshal.dumps(asked, _MARSHAL_VERSION)  # type: ignore[arg-type] # It raises for any other type.
+    except ValueError:
+        return None
+
+
+def _errand_told(errand: Errand) -> tuple[object, ...]:
+    return (errand.request_id, errand.payload) if isinstance(errand, Invocation) else (errand,)
+
+
+def _told(result: Result) -> tuple[object, ...]:
+    """A result in plain values, if it says no more than the results of runs do here."""
+    if isinstance(result, InvocationResult) and result == InvocationResult(result.status, result.payload):
+        return result.status.value, result.payload
+    return (result,)
 
 
 def _hashed(text: str) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from redrive.core.documents import Document
@@ -19,6 +19,7 @@ from redrive.prove.stage.retriers import Awaiting, task
 _MACHINE = "AWS::StepFunctions::StateMachine"
 _REFERENCE = re.compile(r"\$\{([A-Za-z0-9]+)(?:\.[A-Za-z0-9.]+)?\}")
 _INVOKE = ":lambda:invoke"
+_NAMED = re.compile(r"^arn:.*:function:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,11 @@ class TaskState:
     payload: Document | None
 
 
-def tasks_of(template: Mapping[str, object], functions: Collection[str]) -> Iterator[TaskState]:
-    """The tasks of a template that invoke one of these functions, in the order of their definitions."""
+def tasks_of(template: Mapping[str, object], functions: Mapping[str, str]) -> Iterator[TaskState]:
+    """The tasks of a template that invoke one of these functions, in the order of their definitions.
+
+    `functions` has the names of the functions by their logical ids: a definition may name them in either way.
+    """
     resources = template.get("Resources")
     for machine, resource in resources.items() if isinstance(resources, dict) else ():
         if not isinstance(resource, dict) or resource.get("Type") != _MACHINE:
@@ -84,7 +88,7 @@ def _states(node: object) -> Iterator[tuple[str, Document]]:
             yield from _states(list(state.values()))
 
 
-def _function_of(state: Document, functions: Collection[str]) -> str | None:
+def _function_of(state: Document, functions: Mapping[str, str]) -> str | None:
     """The function that a task invokes; an alias or a version is called after its function."""
     if state.get("Type") != "Task":
         return None
@@ -95,7 +99,8 @@ def _function_of(state: Document, functions: Collection[str]) -> str | None:
         found = [one for one in functions if name.startswith(one)]
         if found:
             return max(found, key=len)
-    return None
+    named = _NAMED.sub("", resource).partition(":")[0]
+    return next((logical_id for logical_id, name in functions.items() if name == named), None)
 
 
 def _payload(state: Document) -> Document | None:

@@ -14,20 +14,16 @@ from typing import Generic, TypeVar
 from redrive.core.clock import Instant
 from redrive.core.errors import ServiceError
 from redrive.prove.effects.journal import Trace
-from redrive.store.tables.resources import ResourceCache
+from redrive.prove.stage.contents import World
 
 T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The state of a stage at an instant: its store's pages, most of which are shared with other moments.
+    """The state of a stage at an instant. `serial` counts the legs that have begun at that instant."""
 
-    `serial` counts the legs that have begun at that instant.
-    """
-
-    pages: tuple[bytes, ...]
-    resources: ResourceCache
+    world: World
     now: Instant
     serial: int
 

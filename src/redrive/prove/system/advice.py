@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from redrive.prove.calls.sorting import LedgerRows
-from redrive.prove.judge.judge import Rule, Violation
+from redrive.prove.judge.judge import Rule
 from redrive.prove.play.events import Called, DeadLettered, Delivered, Event, Sent
-from redrive.prove.tell.story import advice_for
+from redrive.prove.tell.advice.advice import Advice, advice_for
+from redrive.prove.tell.advice.case import Case
 
 _ANOTHER_ID = (
     "{cause}, and {function} was given the same work again under another id. In {function}, take the key from what the "
@@ -16,8 +17,9 @@ _ANOTHER_ID = (
 )
 
 
-def advice_for_system(violation: Violation, events: Sequence[Event], ledger: LedgerRows) -> str:
-    """What to do, in a sentence or two."""
+def advice_for_system(case: Case, message: str) -> Advice:
+    """What to do; `message` is what came in."""
+    violation, events = case.violation, case.events
     functions = {one.run: one.function for one in events if isinstance(one, Delivered)}
     struck = [functions[one.run] for one in events if isinstance(one, Called) and one.faults]
     makers = [
@@ -30,8 +32,8 @@ def advice_for_system(violation: Violation, events: Sequence[Event], ledger: Led
         if len({name for one in given for name in one.message_ids}) > 1:
             cause = f"{struck[-1]} was tried again" if struck else "The event came a second time"
             noun = "record" if given[-1].kind.is_stream else "message" if given[-1].receives else "event"
-            return _ANOTHER_ID.format(cause=cause, function=makers[-1], noun=noun)
-    return advice_for(violation, about_struck(events, functions, struck), ledger)
+            return Advice(_ANOTHER_ID.format(cause=cause, function=makers[-1], noun=noun))
+    return advice_for(replace(case, events=tuple(about_struck(events, functions, struck))), message)
 
 
 def about_struck(events: Sequence[Event], functions: dict[int, str], struck: Sequence[str]) -> Sequence[Event]:

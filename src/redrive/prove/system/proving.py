@@ -26,6 +26,7 @@ from redrive.prove.process.clients import remembered_clients
 from redrive.prove.process.surroundings import is_set
 from redrive.prove.proving import World, left_in_another, replayed_in, searched_in, unanswerable_told
 from redrive.prove.search.clean import Clean, play_clean
+from redrive.prove.search.draws import Draws
 from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.search import Progress
 from redrive.prove.stage.parameters import missing_parameters
@@ -118,9 +119,9 @@ def _prepared(options: Options) -> Iterator[World]:
             made_up = performance.made_up
         elsewhere = left_in_another(performed, trigger, saved, options.seed)
         yield World(
-            options.template.name, trigger, saved, {**trigger.guesses, **made_up}, options.seed, elsewhere, performed,
-            SystemSearch, lambda performance, clean: _told(deployed, entrance, performance.journal, clean),
-            advice_for_system,
+            options.template.name, trigger, saved, {**trigger.guesses, **made_up}, options.seed, elsewhere,
+            Draws((options.seed,)), performed, search=SystemSearch, advice=advice_for_system,
+            told=lambda performance, clean: _told(deployed, entrance, performance.journal, clean),
         )  # fmt: skip
 
 

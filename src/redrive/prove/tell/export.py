@@ -62,15 +62,19 @@ def as_test(verdict: Verdict, options: Options, *, file: Path | None = None, roo
         imports="".join(f"from {one.__module__} import {one.__name__}\n" for one in options.invariants),
         before="" if file is None else "\nfrom pathlib import Path\n",
         here="" if file is None else "\nHERE = Path(__file__).parent\n",
-        more="".join(f"\n        {name}={value}," for name, value in _settings(options, file, root).items()),
+        more="".join(f"\n        {name}={value}," for name, value in _settings(verdict, options, file, root).items()),
     )
 
 
-def _settings(options: Options, file: Path | None, root: Path | None) -> dict[str, str]:
-    """The arguments that differ from their defaults, as Python source."""
+def _settings(verdict: Verdict, options: Options, file: Path | None, root: Path | None) -> dict[str, str]:
+    """The arguments that differ from their defaults, as Python source.
+
+    Without a template, what feeds the handler was perhaps guessed from its source, which may change: so it is written.
+    """
+    is_told = options.trigger is not None or (options.template is None and not verdict.trigger.is_queue)
     settings: dict[str, object] = {
         "entrance": options.entrance or options.rule or "",
-        "trigger": "" if options.trigger is None else options.trigger.value,
+        "trigger": verdict.trigger.value if is_told and not options.is_system else "",
         "parameters": dict(options.parameters),
         "effects": list(options.effects),
         "ignore": list(options.ignored),

@@ -4,54 +4,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import assert_never
 
 from redrive.core.clock import SECOND_MS, Instant
-from redrive.prove.calls.calls import HTTP_SERVICE, key_text
-from redrive.prove.calls.sorting import LedgerRows
-from redrive.prove.judge.judge import Rule, Violation
+from redrive.prove.calls.calls import HTTP_SERVICE
 from redrive.prove.play.events import Called, DeadLettered, Delivered, Ended, Ending, Event, Sent, Shown
 from redrive.prove.play.faults import ENDS_RUN, Act, Fault
 from redrive.prove.process.subject import Place
 from redrive.prove.stage.stage import START
 from redrive.prove.stage.trigger import Kind
 from redrive.prove.tell import words
-from redrive.prove.tell.advice import advice_on_loss
-from redrive.prove.tell.advice_on_requests import advice_on_repeated_request, advice_on_unchecked_status
 
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 STEPS_MAX = 40
 """A story with more steps than this is shortened."""
 _ANSWER_CHARS_MAX = 100
-_MESSAGE_KEY = "take the key from the message's body, never from its message id, which a duplicate and a redrive change"
-_REPUBLISHED = (
-    "A producer that gets no answer publishes its event again, under another event id: take the key from the detail, "
-    "where the producer says what the event is about, and not from the event's id."
-)
-_EVENT_KEY = (
-    "take a part of its detail as the key, or the id of the event if AWS publishes it; never the request id, which a "
-    "duplicate changes"
-)
-_RECORD_KEY = (
-    "take the key from what the record says; its sequence number is the same when it is read again, but not when its "
-    "producer puts it a second time; never take the request id"
-)
-_CHANGE_KEY = "take the record's eventID as the key, or its table's key with a version; never the request id"
-_CALL_KEY = "take a part of the event as the key; never the request id, which a second call changes"
-_NOTIFICATION_KEY = (
-    "take bucket, key, versionId and sequencer of the record as the key; its eventTime and eTag may be those of "
-    "another change, and a duplicate changes the request id"
-)
-_ORDER = (
-    "A record that comes again may come after newer ones that were done: write under a condition that refuses what is "
-    "older, such as a version. "
-)
-_KEYS = {
-    Kind.SQS: _MESSAGE_KEY, Kind.EVENTBRIDGE: _EVENT_KEY, Kind.LAMBDA: _CALL_KEY, Kind.KINESIS: _RECORD_KEY,
-    Kind.DYNAMODB: _CHANGE_KEY, Kind.S3: _NOTIFICATION_KEY, **words.KEYS,
-}  # fmt: skip
+_GIVEN_TOLD_MAX = 3
+"""Of more messages that a run is given at once, not each one is named."""
 _RECORD = "record"
 _GIVEN = {
     Kind.SQS: "message", Kind.EVENTBRIDGE: "event, as the request", Kind.LAMBDA: "event, as the request",
@@ -96,8 +68,10 @@ _COMES = {
     (Act.REREAD, Kind.DYNAMODB): _REREAD,
     **words.COMES,
 }
-_RUN = re.compile(r"(?:^|(?<=that )|(?<=what ))run (\d+)\b")
+_RUN = re.compile(r"(?:^|(?<=that )|(?<=what )|(?<=goes on as ))run (\d+)\b")
 """The runs in a step's own words; what a handler has said comes after them."""
+_LASTING = frozenset({Fault.THROTTLED, Fault.OUTAGE, Fault.UNREACHED})
+"""Faults that all later calls of their kind meet as well."""
 _DEATHS = "a crash, a kill or its timeout"
 
 
@@ -114,7 +88,9 @@ class Step:
 def tell(events: Sequence[Event]) -> list[Step]:
     """The steps of a history; of a very long history, its beginning and its end."""
     names = {event.run: event.function for event in events if isinstance(event, Delivered) and event.function}
-    steps = [_with_function(step, names) for event in _counted(events) for step in _steps_of(event)]
+    changing = {event.run for event in events if isinstance(event, Called) and event.times and event.call.changes}
+    told = _without_equal_runs(_together(list(_counted(events))), changing)
+    steps = [_with_function(step, names) for step in told]
     if len(steps) <= STEPS_MAX:
         return steps
     begin, end = steps[: STEPS_MAX // 2], steps[-STEPS_MAX // 4 :]
@@ -125,6 +101,55 @@ def _with_function(step: Step, names: Mapping[int, str]) -> Step:
     """In a system, the step with the function of its run: `run 3 of ShipOrder`."""
     named = _RUN.sub(lambda found: f"{found[0]} of {names[int(found[1])]}", step.text) if names else step.text
     return replace(step, text=named)
+
+
+def _together(events: Sequence[Event]) -> list[tuple[int, Step]]:
+    """The steps of events, each with its run; calls of a run that are told the same one after another are one step."""
+    steps: list[tuple[int, Step]] = []
+    for _, group in groupby(enumerate(events), lambda pair: _alike(*pair)):
+        same = [event for _, event in group]
+        for step in _steps_of(same[0]):
+            times = f", {len(same)} times" if len(same) > 1 else ""
+            steps.append((_run_of(same[0]), replace(step, text=f"{step.text}{times}")))
+    return steps
+
+
+def _alike(number: int, event: Event) -> tuple[object, ...]:
+    """What is equal for calls that are told as one: the fault of a call that is throttled holds for those after it."""
+    if not isinstance(event, Called) or not event.outcome or set(event.faults) - _LASTING:
+        return ("alone", number)
+    return ("called", event.run, str(event.call), event.outcome, event.place)
+
+
+def _run_of(event: Event) -> int:
+    return event.run if isinstance(event, Delivered | Called | Ended) else 0
+
+
+def _without_equal_runs(steps: Sequence[tuple[int, Step]], changing: Collection[int]) -> list[Step]:
+    """The steps, with one in the place of a run that goes exactly as an earlier one, but for its number and time.
+
+    Runs that have changed something (`changing`) are told: it may be their change that there is too much of.
+    """
+    told: list[Step] = []
+    known: dict[tuple[object, ...], int] = {}
+    for run, group in groupby(steps, lambda pair: pair[0]):
+        own = [step for _, step in group]
+        key = tuple((step.text.replace(f"run {run}", "run"), step.place) for step in own[1:])
+        is_ended = own[-1].text.startswith((f"run {run} returns", f"run {run} fails"))
+        is_whole = (
+            run > 0
+            and run not in changing
+            and " begins: " in own[0].text
+            and is_ended
+            and not any(step.is_fault for step in own)
+        )
+        if is_whole and key in known:
+            told.append(Step(own[0].at, f"{own[0].text}, and goes on as run {known[key]}"))
+            continue
+        if is_whole:
+            known[key] = run
+        told += own
+    return told
 
 
 def _counted(events: Sequence[Event]) -> Iterator[Event]:
@@ -150,12 +175,8 @@ def _steps_of(event: Event) -> Iterator[Step]:
     at = elapsed(event.at)
     match event:
         case Delivered(run=run, message_ids=ids, receives=receives, kind=kind, through=through):
-            texts = [
-                f"{_short(one, kind)} for the {_ordinal(count)} time" for one, count in zip(ids, receives, strict=True)
-            ]
-            told = ids[0][:8] + "…" if kind.is_awaited else ", ".join(texts)
             way = f" ({through})" if through else ""
-            yield Step(at, f"run {run} begins: it is given the {_GIVEN[kind]} {told}{way}")
+            yield Step(at, f"run {run} begins: it is given the {_given_told(ids, receives, kind)}{way}")
         case Called():
             yield _call_step(at, event)
             if Fault.CRASH_AFTER in event.faults:
@@ -172,9 +193,15 @@ def _steps_of(event: Event) -> Iterator[Step]:
             assert_never(event)
 
 
-def kind_of(events: Sequence[Event]) -> Kind:
-    """What feeds the handler of a history."""
-    return next((event.kind for event in events if isinstance(event, Delivered)), Kind.SQS)
+def _given_told(ids: Sequence[str], receives: Sequence[int], kind: Kind) -> str:
+    """What a run is given, and for the how manieth time; of many that come as often, how many there are."""
+    if len(ids) > _GIVEN_TOLD_MAX and len(set(receives)) == 1 and not kind.is_direct:
+        named = ", ".join(_short(one, kind) for one in ids[:_GIVEN_TOLD_MAX])
+        return f"{len(ids)} {_GIVEN[kind]}s {named} and so on, each for the {_ordinal(receives[0])} time"
+    if kind.is_awaited:
+        return f"{_GIVEN[kind]} {_short(ids[0], kind)}"
+    told = [f"{_short(one, kind)} for the {_ordinal(count)} time" for one, count in zip(ids, receives, strict=True)]
+    return f"{_GIVEN[kind]} {', '.join(told)}"
 
 
 def _short(one: str, kind: Kind) -> str:
@@ -247,64 +274,6 @@ def elapsed(at: Instant) -> str:
         if count:
             words.append(f"{count}{unit}")
     return "+" + (" ".join(words) or "0s")
-
-
-def advice_for(violation: Violation, events: Sequence[Event], ledger: LedgerRows) -> str:
-    """What to do, in a sentence or two."""
-    match violation.rule:
-        case Rule.ALL | Rule.UNSTUCK:
-            unchecked = "" if violation.is_endless else advice_on_unchecked_status(events)
-            return unchecked or advice_on_loss(violation, events)
-        case Rule.ONCE:
-            about_request = advice_on_repeated_request(violation.subject, events)
-            return about_request or _advice_on_repetition(events, ledger)
-        case Rule.SAME:
-            order = _ORDER if kind_of(events).is_stream else ""
-            return (
-                f"{order}Write the same at each attempt: make it of the message alone, and not of how often it was "
-                "received or of what an earlier attempt has left. What may differ is left out with --ignore "
-                "'dynamodb:PutItem:TABLE#ATTRIBUTE'."
-            )
-        case Rule.STABLE:
-            return "Record the result with the key, and return the recorded one when the key comes again."
-        case Rule.USERS:
-            return "Look at the step after which the invariant no longer holds."
-        case _:
-            assert_never(violation.rule)
-
-
-def _is_keyed_by_message_id(events: Sequence[Event], ledger: LedgerRows) -> bool:
-    ids = {one for event in events if isinstance(event, Delivered) for one in event.message_ids}
-    calls = [event.call for event in events if isinstance(event, Called) and event.call.target in ledger.tables]
-    return any(one in key_text(call) for call in calls for one in ids)
-
-
-def _advice_on_repetition(events: Sequence[Event], ledger: LedgerRows) -> str:
-    faults = {fault for event in events if isinstance(event, Called) for fault in event.faults}
-    acts = {event.act for event in events if isinstance(event, Sent)}
-    kind = kind_of(events)
-    if Act.REPUBLISH in acts:
-        return words.REPUBLISHED.get(kind, _REPUBLISHED)
-    is_direct = not kind.is_queue and not kind.is_stream
-    key = _KEYS[kind]
-    if is_direct and _is_keyed_by_message_id(events, ledger):
-        what = "the request id, and a duplicate has another one: take a part of its"
-        return f"The key in {ledger.name} is {what} {'detail' if kind is Kind.EVENTBRIDGE else 'event'}."
-    if kind.is_queue and _is_keyed_by_message_id(events, ledger):
-        return f"The key in {ledger.name} is the message id, and a duplicate has another one: take it from the body."
-    if ledger.name is None:
-        return f"Record each execution under a key, with a condition that refuses the second one; {key}."
-    if faults & {Fault.LOST, Fault.LOST_AND_RETRIED, *ENDS_RUN}:
-        return (
-            "The effect happened, and nothing remembers it. Make the effect itself carry the key: a conditional write "
-            "under it, a deduplication id, an idempotency key, or redrive.handler.effect with a lookup."
-        )
-    if acts or Fault.THROTTLED in faults or Fault.OUTAGE in faults:
-        return (
-            f"Claim the execution in {ledger.name} with one conditional write before the effect, not with a read and a "
-            f"later write; {key}; and keep the record longer than a message can live."
-        )
-    return f"Claim the execution in {ledger.name} with one conditional write before the effect; {key}."
 
 
 def _cut(text: str) -> str:

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 
 from redrive.prove.judge.judge import Violation
 from redrive.prove.play.faults import History
+from redrive.prove.search.search import Searched
 from redrive.prove.stage.trigger import Kind
+from redrive.prove.tell.advice.changes.changes import Change
 from redrive.prove.tell.story import Step
 
 
@@ -16,7 +18,8 @@ from redrive.prove.tell.story import Step
 class Bounds:
     """The bounds of the search. `runs` counts runs of the handler; `merged` counts histories that met a known moment.
 
-    If not `is_finished`, the search was stopped: it has played all histories with up to `complete` faults, -1 for none.
+    If not `is_finished`, the search was stopped. It has played all histories with up to `complete_faults` faults; -1 is
+    none.
     """
 
     faults: int
@@ -24,7 +27,7 @@ class Bounds:
     merged: int
     runs: int
     seed: int
-    complete: int = 0
+    complete_faults: int = 0
     is_finished: bool = True
 
 
@@ -36,6 +39,12 @@ class Counterexample:
     violation: Violation
     steps: Sequence[Step]
     advice: str
+    cause: str = ""
+    """The name of the cause that the advice is about; empty if the history does not show one."""
+    change: Change | None = None
+    """A change of the handler's source after which this history breaks no rule any more."""
+    tried: str = ""
+    """What was seen when the change was tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +65,30 @@ class Verdict:
     trigger: Kind = Kind.SQS
     system: Mapping[str, object] = field(default_factory=dict)
     """Of a system: its functions, those left out, its entrances, and the effects of each function."""
+    draws: int = 1
+    """On how many draws of its randomness the handler was judged; more than one if they made a difference."""
+    drawn: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Kinds of effects whose number follows from what is drawn: the least and the most of some clean runs."""
+
+    @property
+    def randomness(self) -> str:
+        """What the handler's randomness means for the verdict; empty if it makes no difference."""
+        if self.draws < 2:
+            return ""
+        told = [f"{kind} ({least} to {most})" for kind, (least, most) in self.drawn.items()]
+        kinds = f"; how many there are is drawn, and no fault: {', '.join(told)}" if told else ""
+        return f"the handler draws, and was judged on {self.draws} draws{kinds}"
 
     @property
     def sentence(self) -> str:
         """The verdict with its bounds."""
         bounds = self.bounds
         if self.counterexample is None and not bounds.is_finished:
-            complete = f"up to {_faults(bounds.complete)} complete" if bounds.complete >= 0 else "nothing complete"
+            complete = (
+                f"up to {_faults(bounds.complete_faults)} complete"
+                if bounds.complete_faults >= 0
+                else "nothing complete"
+            )
             return f"no counterexample in {_histories(bounds.histories)}, search not finished: {complete}"
         if self.counterexample is None:
             return f"no counterexample up to {_faults(bounds.faults)} in {_histories(bounds.histories)}"
@@ -80,11 +106,13 @@ class Verdict:
             "bounds": {
                 "faults": self.bounds.faults, "histories": self.bounds.histories, "merged": self.bounds.merged,
                 "runs": self.bounds.runs, "seed": self.bounds.seed, "finished": self.bounds.is_finished,
+                "complete_faults": self.bounds.complete_faults,
             },
             "effects": dict(self.effects),
             "ledger": self.ledger,
             "assumptions": dict(self.assumptions),
             "trigger": self.trigger.value,
+            "randomness": {"draws": self.draws, "effects": {kind: list(found) for kind, found in self.drawn.items()}},
             "messages": list(self.bodies),
             **({"system": dict(self.system)} if self.system else {}),
             "counterexample": None if found is None else _document(found),
@@ -92,11 +120,27 @@ class Verdict:
         return json.dumps(document, indent=2, ensure_ascii=False)
 
 
+def tried_told(searched: Searched, faults: int) -> str:
+    """What was seen when a change of the source was tried."""
+    this = "With this change that history breaks no rule"
+    if searched.found is not None:
+        rule = searched.found.violation.rule.value
+        more = _faults(sum(leg.faults for leg in searched.found.history))
+        return f"{this}; another one with {more} still does ({rule}): prove it again."
+    if not searched.is_finished:
+        return f"{this}, and none of the first {searched.histories} that were tried does."
+    return f"{this}, and none with up to {_faults(faults)} does ({_histories(searched.histories)})."
+
+
 def _document(found: Counterexample) -> dict[str, object]:
     return {
         "rule": found.violation.rule.value,
         "summary": found.violation.sentence,
+        "cause": found.cause,
         "advice": found.advice,
+        "change": None
+        if found.change is None
+        else {"file": found.change.file, "diff": found.change.diff, "note": found.change.note, "tried": found.tried},
         "history": [str(leg) for leg in found.history],
         "through_the_wire": True,
         "steps": [

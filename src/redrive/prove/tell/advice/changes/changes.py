@@ -1,0 +1,175 @@
+"""The change of a handler's source for each cause for which one can be derived from the place of the call."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from redrive.prove.tell.advice.case import Case
+from redrive.prove.tell.advice.causes import Cause, Finding
+from redrive.prove.tell.advice.changes.keys import keyed
+from redrive.prove.tell.advice.changes.source import Edit, Source, Spot, keyword, number_of
+from redrive.prove.tell.advice.changes.writes import GROWS, older_refused, read_modify_write_tied, recorded_in_the_item
+
+_OUTLIVES = "30 * 24 * 3600"
+_PARTS = {
+    "send_message_batch": "Failed", "publish_batch": "Failed", "put_events": "FailedEntryCount",
+    "put_records": "FailedRecordCount", "put_record_batch": "FailedPutCount",
+}  # fmt: skip
+"""The methods whose answers tell of refused entries, and under which name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file of the user's, by the name that places have, before and after a change."""
+
+    file: str
+    before: str
+    after: str
+    note: str = ""
+    """What else is to be known of it."""
+
+    @property
+    def diff(self) -> str:
+        """The change as a unified diff."""
+        lines = difflib.unified_diff(
+            self.before.splitlines(), self.after.splitlines(), f"a/{self.file}", f"b/{self.file}", lineterm="", n=2
+        )
+        return "\n".join(lines)
+
+
+def change_for(finding: Finding | None, case: Case, message: Mapping[str, object]) -> Change | None:
+    """The change for a cause; None where it cannot be derived. What comes of it is valid Python."""
+    if finding is None or finding.at is None or finding.at.place is None:
+        return None
+    place = finding.at.place
+    text = case.source(place.file)
+    make = _MAKERS.get(finding.cause)
+    if not text or make is None:
+        return None
+    try:
+        spot = Spot(Source(text), place.line, finding.at.call.params, finding.details, case.kind, message)
+        after = make(spot)
+        ast.parse(after)
+    except SyntaxError:
+        return None
+    note = GROWS if finding.cause in _GROWING else ""
+    return Change(place.file, text, after, note) if after and after != text else None
+
+
+def _unprocessed(spot: Spot) -> str:
+    source = spot.source
+    call = source.call_at(spot.line, "batch_write_item", *_PARTS)
+    statement = None if call is None else source.statement(call)
+    if call is None or statement is None or not isinstance(call.func, ast.Attribute):
+        return ""
+    if not isinstance(statement, ast.Expr | ast.Assign) or statement.value is not call:
+        return ""
+    indent = source.indent(statement)
+    name = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if name is not None and not isinstance(name, ast.Name):
+        return ""
+    items = keyword(call, "RequestItems")
+    if call.func.attr == "batch_write_item":
+        if items is None or name is not None:
+            return ""
+        again = source.told(call).replace(source.told(items.value), "left", 1)
+        lines = [
+            f"left = {source.told(items.value)}",
+            f"{indent}while left:",
+            f'{indent}    left = {again}["UnprocessedItems"]',
+        ]
+        return source.edited([source.replaced(statement, "\n".join(lines))])
+    member = _PARTS[call.func.attr]
+    answer = name.id if name is not None else "answer"
+    told = source.told(statement) if name is not None else f"{answer} = {source.told(call)}"
+    lines = [told, f'{indent}if {answer}.get("{member}"):', f'{indent}    raise RuntimeError(f"refused: {{{answer}}}")']
+    return source.edited([source.replaced(statement, "\n".join(lines))])
+
+
+def _misspelt(spot: Spot) -> str:
+    source = spot.source
+    wrong, right = spot.details["name"], spot.details["right"]
+    edits = [
+        source.replaced(node, source.told(node).replace(wrong, right))
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Constant) and node.value == wrong
+    ]
+    return source.edited(edits)
+
+
+def _dropped(spot: Spot) -> str:
+    """Raise at the end of the part that catches the error, in place of what lets the run go on."""
+    source = spot.source
+    call = source.call_at(spot.line)
+    for one in () if call is None else source.above(call):
+        if isinstance(one, ast.Try) and one.body[0].lineno <= spot.line <= (one.body[-1].end_lineno or spot.line):
+            quiet = [
+                handler for handler in one.handlers
+                if not any(isinstance(node, ast.Raise) for node in ast.walk(handler))
+            ]  # fmt: skip
+            if not quiet:
+                continue
+            return source.edited([_raised(source, handler) for handler in quiet])
+    return ""
+
+
+def _raised(source: Source, handler: ast.ExceptHandler) -> Edit:
+    last = handler.body[-1]
+    if isinstance(last, ast.Pass | ast.Continue | ast.Break | ast.Return):
+        return source.replaced(last, "raise")
+    end = source.end(last)
+    return Edit(end, end, f"\n{source.indent(last)}raise")
+
+
+def _deleted_first(spot: Spot) -> str:
+    source = spot.source
+    call = source.call_at(spot.line, "delete_message", "delete_message_batch", "delete")
+    statement = None if call is None else source.statement(call)
+    return source.edited([source.without(statement)]) if isinstance(statement, ast.Expr) else ""
+
+
+def _outlived(spot: Spot) -> str:
+    """A longer life for the record: the one number, or duration, in the module that is how long it lasted."""
+    source = spot.source
+    seconds = int(spot.details["seconds"])
+    found = [node for node in ast.walk(source.tree) if isinstance(node, ast.expr) and _lasts(node) == seconds]
+    outer = [node for node in found if not any(parent in found for parent in source.above(node))]
+    if len(outer) != 1:
+        return ""
+    (node,) = outer
+    text = f"{source.told(node.func)}(days=30)" if isinstance(node, ast.Call) else _OUTLIVES
+    return source.edited([source.replaced(node, text)])
+
+
+def _lasts(node: ast.expr) -> int | None:
+    """How many seconds a number or a `timedelta` is."""
+    if not isinstance(node, ast.Call):
+        return number_of(node)
+    units = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1, "weeks": 7 * 86_400}
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    numbers = [(units.get(str(one.arg)), number_of(one.value)) for one in node.keywords]
+    if name != "timedelta" or not numbers or any(unit is None or number is None for unit, number in numbers):
+        return None
+    return sum((unit or 0) * (number or 0) for unit, number in numbers)
+
+
+Maker = Callable[[Spot], str]
+"""The changed source, or an empty text."""
+
+_GROWING = frozenset({Cause.UNRECORDED, Cause.READ_MODIFY_WRITE})
+
+_MAKERS: Mapping[Cause, Maker] = {
+    Cause.UNPROCESSED: _unprocessed,
+    Cause.MISSPELT_RESPONSE: _misspelt,
+    Cause.DROPPED: _dropped,
+    Cause.DELETED_FIRST: _deleted_first,
+    Cause.RECORD_EXPIRES: _outlived,
+    Cause.RANDOM_KEY: keyed,
+    Cause.DELIVERY_KEY: keyed,
+    Cause.UNRECORDED: recorded_in_the_item,
+    Cause.OLDER_OVER_NEWER: older_refused,
+    Cause.READ_MODIFY_WRITE: read_modify_write_tied,
+}
