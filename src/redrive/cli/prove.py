@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from redrive.prove.judge.judge import Invariant
     from redrive.prove.process.subject import NamedSubject
+    from redrive.prove.search.options import Options
     from redrive.prove.search.search import Progress
     from redrive.prove.stage.trigger import Kind
     from redrive.prove.tell.verdict import Counterexample, Verdict
@@ -90,10 +91,8 @@ def command(
         click.echo(f"proving {handler or system or template}", err=True)
     with console.status("loading the engine"):  # It has all services, and loading them takes a second.
         from redrive.prove.calls.given import NOTHING_GIVEN, read_given
-        from redrive.prove.proving import prove
         from redrive.prove.search.options import FAULTS_DEFAULT, FAULTS_OF_SYSTEMS, Options
         from redrive.prove.stage.trigger import read_event
-        from redrive.prove.system.proving import prove_system
         from redrive.prove.tell.export import as_test
 
     template = system or template
@@ -117,10 +116,7 @@ def command(
     with console.status("the first run, in which nothing goes wrong") as status:
         is_live = console.is_terminal
         progress = _progress(status.update, LIVE_EVERY_MS) if is_live else _progress(_print_line, PROGRESS_EVERY_MS)
-        if system is None:
-            verdict = prove(subject, options, progress=progress, may_go_on=_until(seconds))
-        else:
-            verdict = prove_system(options, progress=progress, may_go_on=_until(seconds))
+        verdict = _proved(subject, options, progress, _until(seconds))
     if output == "json":
         click.echo(verdict.as_json())
     else:
@@ -135,6 +131,17 @@ def command(
         )
         click.echo(f"The history is in {export}: a test that fails until the handler is mended.", err=True)
     raise SystemExit(1)
+
+
+def _proved(
+    subject: NamedSubject | None, options: Options, progress: Progress, may_go_on: Callable[[], bool]
+) -> Verdict:  # fmt: skip
+    from redrive.prove.proving import prove
+    from redrive.prove.system.proving import prove_system
+
+    if options.is_system:
+        return prove_system(options, progress=progress, may_go_on=may_go_on)
+    return prove(subject, options, progress=progress, may_go_on=may_go_on)
 
 
 def _require_one_subject(handler: str | None, system: Path | None, entrance: str | None) -> None:
