@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from redrive.cli.paragraphs import print_paragraph
+from redrive.cli.systems import print_system
 from redrive.cli.verdicts import print_change, print_steps
 from redrive.core.errors import UserError
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from redrive.prove.judge.judge import Invariant
     from redrive.prove.process.subject import NamedSubject
+    from redrive.prove.search.options import Options
     from redrive.prove.search.search import Progress
     from redrive.prove.stage.trigger import Kind
     from redrive.prove.tell.verdict import Counterexample, Verdict
@@ -41,7 +43,9 @@ EVENT_CHARS_MAX = 600
 @click.command()
 @click.argument("handler", required=False, metavar="MODULE:HANDLER")
 @click.option("--event", type=click.Path(path_type=Path), help="The message or event, or an SQS event, in JSON.")
-@click.option("--faults", default=3, show_default=True, type=click.IntRange(0, 6), help="Up to how many faults.")
+@click.option("--system", type=click.Path(path_type=Path), metavar="TEMPLATE", help="Prove all its functions together.")
+@click.option("--entrance", metavar="LOGICAL_ID", help="Where the event comes into the system.")
+@click.option("--faults", type=click.IntRange(0, 6), help="Up to how many faults.  [default: 3; of a system 2]")
 @click.option("--trigger", type=click.Choice(TRIGGERS), help="What feeds it.")
 @click.option("--event-type", help="The kind of AWS's own event to make, as in 'Object Created'.")
 @click.option("--rule", metavar="LOGICAL_ID", help="Which of the template's rules invokes it.")
@@ -60,7 +64,8 @@ EVENT_CHARS_MAX = 600
 @click.option("--export", type=click.Path(path_type=Path), help="Write a counterexample as a pytest file.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to print the result.")
 def command(
-    handler: str | None, event: Path | None, faults: int, trigger: str | None, event_type: str | None,
+    handler: str | None, event: Path | None, system: Path | None, entrance: str | None, faults: int | None,
+    trigger: str | None, event_type: str | None,
     rule: str | None, save_event: Path | None, template: Path | None,
     parameters: tuple[str, ...], config_env: str | None, effects: tuple[str, ...], ignored: tuple[str, ...],
     given: Path | None, ledgers: tuple[str, ...], invariants: tuple[str, ...], stable_results: bool,
@@ -72,7 +77,7 @@ def command(
     it. In a history, runs
     crash, calls fail or lose their answers, messages come twice, at once or days later, and dead letters are redriven.
     A queue feeds the handler, or whatever the template or --trigger says: events, a stream, a task of Step Functions,
-    an API.
+    an API. With --system all functions of a template run together: one event comes in, and faults strike anywhere.
     Without MODULE:HANDLER the code in the template is proved. Exit code 1 if there is such a history; 3 if the search
     was stopped by --seconds before it had played all of them.
 
@@ -80,16 +85,17 @@ def command(
     'http:POST:api.example.com/charges*'. What is not to be looked at can
     also be an attribute of an item or a parameter of a call: --ignore 'dynamodb:UpdateItem:reports#attempts'.
     """
+    _require_one_subject(handler, system, entrance)
     console = Console(stderr=True)
     if not console.is_terminal:
-        click.echo(f"proving {handler or template}", err=True)
+        click.echo(f"proving {handler or system or template}", err=True)
     with console.status("loading the engine"):  # It has all services, and loading them takes a second.
         from redrive.prove.calls.given import NOTHING_GIVEN, read_given
-        from redrive.prove.proving import prove
-        from redrive.prove.search.options import Options
+        from redrive.prove.search.options import FAULTS_DEFAULT, FAULTS_OF_SYSTEMS, Options
         from redrive.prove.stage.trigger import read_event
         from redrive.prove.tell.export import as_test
 
+    template = system or template
     if handler is None and template is None:
         raise UserError("There is nothing to prove.", next_step="Name a handler as module:function.", exit_code=2)
     if rule is not None and template is None:
@@ -97,7 +103,9 @@ def command(
     if export is not None and not export.absolute().parent.is_dir():
         raise UserError(f"There is no directory {export.parent}.", next_step=f"mkdir -p {export.parent}", exit_code=2)
     options = Options(
-        faults=faults, seed=seed, trigger=_kind(trigger, event_type, template), template=template,
+        faults=(FAULTS_DEFAULT if system is None else FAULTS_OF_SYSTEMS) if faults is None else faults,
+        is_system=system is not None, entrance=entrance, seed=seed, template=template,
+        trigger=_kind(trigger, event_type, template),
         event_type=event_type, rule=rule, told_events=_saver(save_event),
         bodies=None if event is None else read_event(event),
         parameters=_configured(template, config_env) | _pairs(parameters), effects=effects, ignored=ignored,
@@ -108,7 +116,7 @@ def command(
     with console.status("the first run, in which nothing goes wrong") as status:
         is_live = console.is_terminal
         progress = _progress(status.update, LIVE_EVERY_MS) if is_live else _progress(_print_line, PROGRESS_EVERY_MS)
-        verdict = prove(subject, options, progress=progress, may_go_on=_until(seconds))
+        verdict = _proved(subject, options, progress, _until(seconds))
     if output == "json":
         click.echo(verdict.as_json())
     else:
@@ -123,6 +131,26 @@ def command(
         )
         click.echo(f"The history is in {export}: a test that fails until the handler is mended.", err=True)
     raise SystemExit(1)
+
+
+def _proved(
+    subject: NamedSubject | None, options: Options, progress: Progress, may_go_on: Callable[[], bool]
+) -> Verdict:  # fmt: skip
+    from redrive.prove.proving import prove
+    from redrive.prove.system.proving import prove_system
+
+    if options.is_system:
+        return prove_system(options, progress=progress, may_go_on=may_go_on)
+    return prove(subject, options, progress=progress, may_go_on=may_go_on)
+
+
+def _require_one_subject(handler: str | None, system: Path | None, entrance: str | None) -> None:
+    if handler is not None and system is not None:
+        raise UserError(
+            "A handler is proved, or a system.", next_step="Leave out the handler, or --system.", exit_code=2
+        )
+    if entrance is not None and system is None:
+        raise UserError("--entrance is of a system.", next_step="Give --system TEMPLATE.", exit_code=2)
 
 
 def _kind(trigger: str | None, event_type: str | None, template: Path | None) -> Kind | None:
@@ -235,6 +263,8 @@ def _print(verdict: Verdict) -> None:
     print_paragraph(console, f"{verdict.handler}: {verdict.sentence}", first=first, mark=mark)
     effects = ", ".join(f"{count} × {kind}" for kind, count in verdict.effects.items())
     print_paragraph(console, effects, first="  effects of a clean run: ")
+    if verdict.system:
+        print_system(console, verdict.system)
     print_paragraph(console, verdict.ledger or "none was recognised", first="  ledger: ")
     if verdict.randomness:
         print_paragraph(console, verdict.randomness, first="  randomness: ")

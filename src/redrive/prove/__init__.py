@@ -2,6 +2,15 @@
 
 The rooms, top to bottom; a room imports only rooms below it:
 
+    system     parts.py      the functions of a template that take part, and those that are left out
+               wiring.py     what feeds which function, what is passage, and what leaves the system
+               entrances.py  where an event comes into a system
+               incoming.py   the event, and how it is sent
+               messages.py   what is on its way in a system, and its dead letters
+               performance.py  one leg of a system's history
+               search.py     the faults of a system
+               advice.py     what to do about a history of a system
+               proving.py    a proof of a system from beginning to end
     proving    a proof from beginning to end
     tell       verdict.py    the result of a search
                story.py      a history told in numbered steps

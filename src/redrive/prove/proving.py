@@ -16,7 +16,7 @@ import boto3
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.errors import Bug, UserError
-from redrive.prove.calls.given import Given, GivenAnswer
+from redrive.prove.calls.given import GivenAnswer
 from redrive.prove.effects.contents import Left
 from redrive.prove.guess.answer_names import FAILURES, misspelt_names
 from redrive.prove.guess.bindings import variables_for
@@ -63,7 +63,7 @@ from redrive.prove.stage.template import (
     local_subject,
 )
 from redrive.prove.stage.trigger import Kind, Trigger, usual_trigger
-from redrive.prove.tell.advice.advice import advice_for
+from redrive.prove.tell.advice.advice import Advice, advice_for
 from redrive.prove.tell.advice.case import Case
 from redrive.prove.tell.story import tell
 from redrive.prove.tell.verdict import Bounds, Counterexample, Verdict, tried_told
@@ -100,17 +100,25 @@ def prove(
     Without a subject, the code in the template is proved. Errors: UserError if the handler fails without any fault, has
     no visible effect, or behaves differently from run to run.
     """
-    with _prepared(subject, options) as prepared:
-        world, clean, searched = _searched(prepared, options, progress, may_go_on)
-        example = None if searched.found is None else _confirmed(world, options, searched.found)
-        if example is not None:
-            example = _tried(world, options, example, clean.effects)
-    return _verdict(world, options, clean, searched, example)
+    with _prepared(subject, options) as world:
+        return searched_in(world, options, progress=progress, may_go_on=may_go_on)
+
+
+def searched_in(
+    prepared: World, options: Options, *, progress: Progress = lambda *_: None,
+    may_go_on: Callable[[], bool] = lambda: True,
+) -> Verdict:  # fmt: skip
+    """Search the histories of a world that is prepared."""
+    world, clean, searched, told = _searched(prepared, options, progress, may_go_on)
+    example = None if searched.found is None else _confirmed(world, options, searched.found)
+    if example is not None:
+        example = _tried(world, options, example, clean.effects)
+    return replace(_verdict(world, options, clean, searched, example), system=told)
 
 
 def _searched(
-    prepared: _World, options: Options, progress: Progress, may_go_on: Callable[[], bool]
-) -> tuple[_World, Clean, Searched]:  # fmt: skip
+    prepared: World, options: Options, progress: Progress, may_go_on: Callable[[], bool]
+) -> tuple[World, Clean, Searched, Mapping[str, object]]:
     """Search on each draw that is to be judged, until a counterexample is found; with the world of the last draw."""
     whole: Searched | None = None
     for seed in prepared.draws.seeds:
@@ -118,13 +126,14 @@ def _searched(
         with _opened(world, Short) as performance:
             clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
             require_matches(options, clean)
-            searched = Search(performance, clean.judge, faults_max=options.faults).run(progress, may_go_on)
+            told = world.told(performance, clean)
+            searched = world.search(performance, clean.judge, faults_max=options.faults).run(progress, may_go_on)
         whole = searched if whole is None else whole.with_more(searched)
         if whole.found is not None or not whole.is_finished:
             break
     if whole is None:
         raise Bug("a proof without a draw")
-    return world, clean, whole
+    return world, clean, whole, told
 
 
 def replay(subject: Subject | None, history: History, options: Options = DEFAULTS) -> Counterexample | None:
@@ -134,35 +143,48 @@ def replay(subject: Subject | None, history: History, options: Options = DEFAULT
     there is no such call, and no rule is broken.
     """
     with _prepared(subject, options) as world:
-        example, unmet = _played(world, options, history)
+        return replayed_in(world, history, options)
+
+
+def replayed_in(world: World, history: History, options: Options) -> Counterexample | None:
+    """Play one history in a world that is prepared."""
+    example, unmet = _played(world, options, history)
     if example is None and unmet:
         raise UserError(
             f"This history does not fit the handler any more: it does not come to {unmet[0]}.",
-            next_step=f"Prove it again: redrive prove {world.subject.name}", exit_code=2,
+            next_step=f"Prove it again: redrive prove {world.name}", exit_code=2,
         )  # fmt: skip
     return example
 
 
 @dataclass(frozen=True, slots=True)
-class _World:
-    """The handler's world before its message is sent: with its resources, declared or guessed."""
+class World:
+    """What is proved, before its message is sent: with its resources, declared or guessed.
 
-    subject: Subject
+    `performed` makes a performance with a seed; `told` says more of the clean run, for the verdict.
+    """
+
+    name: str
     trigger: Trigger
     saved: Saved
     assumptions: Mapping[str, str]
     seed: int
     elsewhere: Sequence[Left]
-    given: Given
     draws: Draws
     """How it differs from draw to draw; the seed is that of one of them."""
+    performed: Callable[[int], Performance]
+    subject: Subject | None = None
+    """The handler; None for a system, which has several."""
+    search: type[Search] = Search
+    told: Callable[[Performance, Clean], Mapping[str, object]] = lambda _performance, _clean: {}
+    advice: Callable[[Case, str], Advice] = advice_for
 
 
 @contextmanager
-def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
+def _prepared(subject: Subject | None, options: Options) -> Iterator[World]:
     """Make the world, and let the handler run in it, to see which resources and which guesses it needs."""
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_unanswerable_told())
+        stack.enter_context(unanswerable_told())
         stack.enter_context(remembered_clients())
         made = _Maker(stack, subject, options)
         setting, hints = made.set_up(Hints()), Hints()
@@ -184,10 +206,10 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
         improvised = {} if made.improvised is None else made.improvised.assumptions
         notes = _notes(performance, trigger)
         assumptions = {**notes, **trigger.guesses, **fitted, **improvised, **performance.made_up}
-        yield _World(
-            performance.subject, trigger, saved, assumptions, options.seed,
-            _elsewhere(performance.subject, trigger, saved, options), options.given, draws,
-        )  # fmt: skip
+        proved = performance.subject
+        performed = _performed_with(proved, options)
+        elsewhere = left_in_another(performed, trigger, saved, options.seed)
+        yield World(proved.name, trigger, saved, assumptions, options.seed, elsewhere, draws, performed, proved)
 
 
 def _played_through(setting: Setting) -> tuple[Saved, Mapping[str, str]] | None:
@@ -280,6 +302,11 @@ class _Maker:
 def _told_of(hints: Hints) -> dict[str, str]:
     """The changes for the user; variables are told apart."""
     return dict(told(one) for one in hints.all if not one.mend.at.source.startswith(VARIABLE))
+
+
+def _performed_with(subject: Subject, options: Options) -> Callable[[int], Performance]:
+    """Makes performances of a handler, by their seeds."""
+    return lambda seed: Performance(subject, seed=seed, given=options.given)
 
 
 def _usual(stage: Stage, options: Options, sample: _Given, wanted: Wanted) -> Trigger:
@@ -393,19 +420,20 @@ def _inline(stage: Stage, declared: Declared, template: Path, directory: Path) -
 
 
 @contextmanager
-def _opened(world: _World, transport: Callable[[Stage], Transport]) -> Iterator[Performance]:
+def _opened(world: World, transport: Callable[[Stage], Transport]) -> Iterator[Performance]:
     """A performance of that world after the message was sent."""
-    performance = Performance(world.subject, seed=world.seed, given=world.given)
-    with contextlib.closing(performance):
+    with contextlib.closing(world.performed(world.seed)) as performance:
         performance.stage.load(world.saved)
         performance.begin(world.trigger)
         with performance.entered(transport(performance.stage)):
             yield performance
 
 
-def _elsewhere(subject: Subject, trigger: Trigger, saved: Saved, options: Options) -> Sequence[Left]:
+def left_in_another(
+    performed: Callable[[int], Performance], trigger: Trigger, saved: Saved, seed: int
+) -> Sequence[Left]:  # fmt: skip
     """What a clean run leaves behind on another day, with other ids, and with the messages in another order."""
-    with contextlib.closing(Performance(subject, seed=options.seed + 1, given=options.given)) as performance:
+    with contextlib.closing(performed(seed + 1)) as performance:
         performance.stage.load(saved)
         performance.stage.move_to(performance.stage.now + ELSEWHERE_AFTER_MS)
         performance.begin(trigger if trigger.is_ordered else trigger.reversed())
@@ -435,7 +463,7 @@ def _draws(
     return draws_of(draws) if draws else Draws((options.seed,))
 
 
-def _confirmed(world: _World, options: Options, found: Found) -> Counterexample:
+def _confirmed(world: World, options: Options, found: Found) -> Counterexample:
     """The counterexample, played again through the whole wire. Errors: UserError if it breaks no rule there."""
     example, _ = _played(world, options, found.history)
     if example is None or example.violation.rule is not found.violation.rule:
@@ -447,12 +475,13 @@ def _confirmed(world: _World, options: Options, found: Found) -> Counterexample:
     return example
 
 
-def _tried(world: _World, options: Options, example: Counterexample, effects: Mapping[str, int]) -> Counterexample:
+def _tried(world: World, options: Options, example: Counterexample, effects: Mapping[str, int]) -> Counterexample:
     """The counterexample with its change, if the history breaks no rule with it and a clean run leaves the same."""
     change, subject = example.change, world.subject
     if change is None or not isinstance(subject, NamedSubject):
         return replace(example, change=None)
-    changed = replace(world, subject=subject.changed(change.file, change.after))
+    mended = subject.changed(change.file, change.after)
+    changed = replace(world, subject=mended, performed=_performed_with(mended, options))
     faults = max(1, sum(leg.faults for leg in example.history))
     left = iter(range(TRIED_MAX))
     try:
@@ -469,7 +498,7 @@ def _tried(world: _World, options: Options, example: Counterexample, effects: Ma
 
 
 def _played(
-    world: _World, options: Options, history: History, transport: Callable[[Stage], Transport] = Wire
+    world: World, options: Options, history: History, transport: Callable[[Stage], Transport] = Wire
 ) -> tuple[Counterexample | None, Sequence[Strike]]:
     """The violation in a history, and the strikes whose calls it does not reach."""
     with _opened(world, transport) as performance:
@@ -485,19 +514,19 @@ def _played(
             if violation is not None:
                 break
         else:
-            violation = Search(performance, clean.judge, faults_max=0).finish(history, events)
+            violation = world.search(performance, clean.judge, faults_max=0).finish(history, events)
         if violation is None:
             return None, unmet
         journal = performance.journal
         case = Case(
             violation, tuple(events), clean.judge.ledger, journal.key_names, journal.stable, source_of(world.subject)
         )  # fmt: skip
-        advice = advice_for(case, world.trigger.bodies[0])
+        advice = world.advice(case, world.trigger.bodies[0])
         whole = (*named, *history[len(named) :])
         return Counterexample(whole, violation, tell(events), advice.text, advice.cause, advice.change), unmet
 
 
-def source_of(subject: Subject) -> Callable[[str], str]:
+def source_of(subject: Subject | None) -> Callable[[str], str]:
     """The text of a file of the user's code, by the name that places have; empty if there is none."""
     root = subject.root if isinstance(subject, NamedSubject) else None
 
@@ -509,10 +538,10 @@ def source_of(subject: Subject) -> Callable[[str], str]:
 
 
 def _verdict(
-    world: _World, options: Options, clean: Clean, searched: Searched, example: Counterexample | None
+    world: World, options: Options, clean: Clean, searched: Searched, example: Counterexample | None
 ) -> Verdict:
     return Verdict(
-        handler=world.subject.name,
+        handler=world.name,
         bounds=Bounds(
             options.faults,
             searched.histories,
@@ -534,7 +563,8 @@ def _verdict(
 
 
 @contextmanager
-def _unanswerable_told() -> Iterator[None]:
+def unanswerable_told() -> Iterator[None]:
+    """While entered, a handler whose order of calls nobody can know is refused as the user's error."""
     try:
         yield
     except Unordered as error:

@@ -18,7 +18,16 @@ from botocore.exceptions import BotoCoreError, ClientError
 from redrive.core.clock import SECOND_MS
 from redrive.core.errors import Bug
 from redrive.delivery.outside.invocation import Invocation
-from redrive.prove.calls.calls import EFFECT_SERVICE, Call, Params, as_sent, call_of, mapping_of, with_body_read
+from redrive.prove.calls.calls import (
+    EFFECT_SERVICE,
+    Call,
+    Params,
+    as_sent,
+    call_of,
+    mapping_of,
+    parts_of,
+    with_body_read,
+)
 from redrive.prove.effects.declared import Declared, watched_effects
 from redrive.prove.play.events import Called, Ending, Sent, Shown
 from redrive.prove.play.faults import LETS_IN, Act, Fault, Strike
@@ -109,7 +118,10 @@ class Boundary:
                     Asked(client, call, params, Way.NORMAL, lambda _: None, note_guess, state.read_json)
                 )
             with self._passed(call, self._note_call(call), is_retried=can_retry(client)) as passage, self._inside():
-                asked = Asked(client, call, params, passage.way, passage.take_effect, note_guess, state.read_json)
+                goes_on = any(map(state.goes_on, parts_of(call)))
+                asked = Asked(
+                    client, call, params, passage.way, passage.take_effect, note_guess, state.read_json, goes_on
+                )
                 passage.answer = transport.send(asked)
             return passage.answer
 
@@ -251,7 +263,8 @@ class Boundary:
         if strike.fault in {Fault.OVERLAP_LATE, Fault.AGAIN_LATE}:
             state.stage.move_to(max(state.stage.now, run.deadline_at - LATE_MARGIN_MS))
         if strike.fault in {Fault.OVERLAP, Fault.OVERLAP_LATE}:
-            state.events.append(Sent(state.stage.now, Act.DUPLICATE, state.trigger.kind))
+            told = state.messages.told(Act.DUPLICATE.value, strike.message)
+            state.events.append(Sent(state.stage.now, Act.DUPLICATE, state.trigger.kind, told))
             state.messages.send(strike.message)
             self._settle_beside()
             return
@@ -267,13 +280,15 @@ class Boundary:
 
     def _invoke_beside(self, invocation: Invocation) -> None:
         """Have the function run once more for the same request. The answer of that run decides nothing."""
-        with self._inside(False):
-            self._state.threads.beside(lambda: self._runs.invoke(invocation))
-        self._state.surroundings.move_to(self._state.stage.now)
+        self.beside(lambda: self._runs.invoke(invocation))
 
     def _settle_beside(self) -> None:
+        self.beside(self._state.messages.settle)
+
+    def beside(self, act: Callable[[], object]) -> None:
+        """Have other runs begin and end while this one is paused."""
         with self._inside(False):
-            self._state.threads.beside(self._state.messages.settle)
+            self._state.threads.beside(act)
         self._state.surroundings.move_to(self._state.stage.now)
 
     @contextmanager

@@ -32,7 +32,7 @@ from redrive.prove.process.files import Files
 from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.process.surroundings import Surroundings, variables
 from redrive.prove.process.threads import Threads
-from redrive.prove.stage.messages import Left, StreamRecords
+from redrive.prove.stage.messages import Left, Messages
 from redrive.prove.stage.sources import messages_of
 from redrive.prove.stage.stage import Stage, Waiting
 from redrive.prove.stage.tables import Improvised
@@ -83,7 +83,7 @@ class Performance:
             Files(lambda: self._boundary.running_number, lambda what, how: self.made_up.update({what: how})),
             Sql(self.stage, lambda: self.subject.file, self.made_up), read_json, improvised, subject, dict(others),
         )  # fmt: skip
-        self._runs = Runs(self._state)
+        self._runs = self._runs_of(self._state)
         self._boundary = Boundary(self._state, self._runs)
         self.is_endless = False
         """Whether the last leg was ended because the history had too many runs."""
@@ -173,7 +173,7 @@ class Performance:
     def begin(self, trigger: Trigger) -> None:
         """Send the messages of a trigger; every history begins so."""
         self._state.sent_by = trigger
-        self._state.sent = messages_of(self.stage, trigger)
+        self._state.sent = self._messages_of(trigger)
         self._state.journal = Journal(trigger.work_texts, self._key_names)
         self.stage.begin_leg()
         for number in range(len(trigger.bodies)):
@@ -183,7 +183,7 @@ class Performance:
     def entered(self, transport: Transport) -> Iterator[None]:
         """While entered, the process is prepared for the handler's runs, and `transport` answers its clients."""
         with ExitStack() as stack:
-            stack.enter_context(variables(process_variables(self.stage, self.trigger), self.trigger.variables))
+            stack.enter_context(variables(self._variables(), self.trigger.variables))
             stack.enter_context(self.surroundings.entered(self.stage.now, self._sleep))
             stack.enter_context(self._state.threads.entered())
             stack.enter_context(self._boundary.entered(transport))
@@ -230,7 +230,9 @@ class Performance:
             self.is_endless = True
         waiting = state.messages.waiting = state.messages.look()
         if waiting.dead > dead:
-            state.events.append(DeadLettered(self.stage.now, waiting.dead - dead, self.trigger.kind))
+            count = waiting.dead - dead
+            told = state.messages.told_given_up(count)
+            state.events.append(DeadLettered(self.stage.now, count, self.trigger.kind, told))
         if not waiting.is_pending:
             state.outage = ""
         return state.events
@@ -250,14 +252,15 @@ class Performance:
             self.stage.move_to(self.stage.now + leg.delay_ms)
             self._state.messages.settle()
         messages = self._state.messages
-        self.events.append(Sent(self.stage.now, leg.act, self.trigger.kind))
+        told = messages.told(leg.act.value, leg.message)
+        self.events.append(Sent(self.stage.now, leg.act, self.trigger.kind, told))
         match leg.act:
             case Act.DUPLICATE:
                 messages.send(leg.message)
             case Act.REPUBLISH:
                 messages.republish(leg.message)
-            case Act.REREAD if isinstance(messages, StreamRecords):
-                messages.read_again()
+            case Act.REREAD:
+                messages.read_again(leg.message)
             case _:
                 messages.redrive()
 
@@ -270,6 +273,18 @@ class Performance:
                 return
             self.stage.move_to(due)
             self._state.messages.turn()
+
+    def _runs_of(self, state: State) -> Runs:
+        """What runs the handlers."""
+        return Runs(state)
+
+    def _messages_of(self, trigger: Trigger) -> Messages:
+        """The messages of a trigger."""
+        return messages_of(self.stage, trigger)
+
+    def _variables(self) -> Mapping[str, str]:
+        """The environment variables of the process."""
+        return process_variables(self.stage, self.trigger)
 
     def _is_handlers(self) -> bool:
         return self._boundary.is_handlers

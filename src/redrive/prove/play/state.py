@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from redrive.core.documents import Document
 from redrive.core.errors import Bug
+from redrive.prove.calls.calls import Call
 from redrive.prove.effects.journal import Journal
 from redrive.prove.play.events import Event
 from redrive.prove.play.faults import REDRIVES_MAX, Leg
@@ -65,6 +66,8 @@ class State:
     after_call: Callable[[], None] = lambda: None
     is_known: Callable[[], bool] = lambda: False
     """Called after each call once no fault is left to strike: whether the rest of the leg can be skipped."""
+    goes_on: Callable[[Call], bool] = lambda _: False
+    """Whether what a call sends reaches another function under the same proof."""
     failed_at: tuple[str, ...] = ()
     """The lines of the user's code in the traceback of the last run that failed."""
 

@@ -96,11 +96,14 @@ class Asked:
     guessed: Callable[[], None] = lambda: None
     read: Callable[[], Mapping[str, object]] = dict
     """What the handler reads of JSON in answers: made-up bodies have it."""
+    goes_on: bool = False
+    """Whether what it sends reaches another function under the same proof: then the engine passes it on."""
 
     @property
     def is_outside(self) -> bool:
         """Whether the call is an effect by itself, and not what it leaves in the engine."""
-        return self.call.service not in models().specs or self.call.service in TELLING_SERVICES
+        is_told = self.call.service in TELLING_SERVICES and not self.goes_on
+        return self.call.service not in models().specs or is_told
 
     @property
     def question(self) -> tuple[object, ...]:

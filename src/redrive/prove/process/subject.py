@@ -89,6 +89,12 @@ class NamedSubject:
         with self._modules.imported():
             yield load_handler(f"{self._module}.{self._function}")
 
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """While entered, its modules are not imported: another function may have modules of the same names."""
+        with self._modules.hidden():
+            yield
+
     def place(self) -> Place | None:
         """The innermost line of a file under the root."""
         return self._code.place()
@@ -131,6 +137,15 @@ class _UserModules(importlib.abc.MetaPathFinder):
             sys.meta_path.remove(self)
             self._taken_out()
             sys.modules.update(hidden)
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """While entered, none of them is imported."""
+        taken = self._taken_out()
+        try:
+            yield
+        finally:
+            sys.modules.update(taken)
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

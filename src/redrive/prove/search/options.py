@@ -11,6 +11,7 @@ from redrive.prove.judge.judge import Invariant
 from redrive.prove.stage.trigger import Kind
 
 FAULTS_DEFAULT = 3
+FAULTS_OF_SYSTEMS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,10 @@ class Options:
     invariants: tuple[Invariant, ...] = ()
     stable_results: bool = False
     given: Given = NOTHING_GIVEN
+    is_system: bool = False
+    """Whether all functions of the template are proved together."""
+    entrance: str | None = None
+    """In a system: by which resource the event comes in."""
 
 
 DEFAULTS = Options()

@@ -60,7 +60,7 @@ def declared_trigger(
     event of a handler is like, from its name and the directory of its code. Errors: UserError.
     """
     guesses = missing_parameters(file, parameters)
-    directories = _deploy(stage, file, parameters | guesses)
+    directories = deploy(stage, file, parameters | guesses)
     told = {f"parameter {name}": f"{value!r}, because the template has no default" for name, value in guesses.items()}
 
     def of_function(function: Document) -> Wanted:
@@ -134,7 +134,7 @@ def _archive(stage: Stage, function_name: str) -> bytes:
     return stage.engine.run(step)
 
 
-def _deploy(stage: Stage, file: Path, parameters: Document) -> dict[str, Path]:
+def deploy(stage: Stage, file: Path, parameters: Document) -> dict[str, Path]:
     """Deploy the template; returns the directories of the functions with local code, by their logical ids."""
     try:
         body, directories = _plain(file, parameters)
