@@ -28,9 +28,12 @@ from redrive.prove.process.clients import remembered_clients
 from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.process.surroundings import is_set
 from redrive.prove.process.threads import Unordered
+from redrive.prove.project.functions import Feed
 from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_elsewhere, play_clean, require_matches
 from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.search import Found, Progress, Search, Searched
+from redrive.prove.stage.called import called_event, fed_as
+from redrive.prove.stage.chosen import Chosen, chosen
 from redrive.prove.stage.deliveries import TRIGGER, kind_for, sample_event_of_topic, sample_message
 from redrive.prove.stage.notifications import sample_notification
 from redrive.prove.stage.rules import events_of, sample_event, usual_events
@@ -40,14 +43,19 @@ from redrive.prove.stage.streams import usual_stream
 from redrive.prove.stage.tables import Improvised
 from redrive.prove.stage.tape import Saved
 from redrive.prove.stage.template import (
+    FED_BY,
     Declared,
+    Sample,
+    bare_trigger,
     code_directory,
     declared_trigger,
+    function_trigger,
     has_inline_code,
     inline_subject,
     local_subject,
 )
 from redrive.prove.stage.trigger import Kind, Trigger, usual_trigger
+from redrive.prove.stage.variables import with_given
 from redrive.prove.tell.story import advice_for, tell
 from redrive.prove.tell.verdict import Bounds, Counterexample, Verdict
 
@@ -123,26 +131,32 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(_unanswerable_told())
         stack.enter_context(remembered_clients())
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="redrive-prove-")))
+        meant = _meant(subject, options, directory)
+        subject = subject if meant is None else meant.subject
         wanted = _wanted(subject, options)
         options, chosen = _with_kind(options, wanted("", None))
         file = content_for(subject.file) if isinstance(subject, NamedSubject) else PLAIN_FILE
         sample = _sample(options, wanted("", None), file)
         sample = replace(sample, guesses={**chosen, **sample.guesses})
-        improvised = Improvised(sample.texts, file) if options.template is None else None
+        improvised = Improvised(sample.texts, file)
         performance = Performance(subject, seed=options.seed, improvised=improvised, given=options.given)
         stack.callback(performance.close)
-        if options.template is None:
+        if meant is None:
             trigger = _usual(performance.stage, options, sample, wanted("", None))
         else:
-            name = "" if subject is None else subject.name
-            declared = declared_trigger(
-                performance.stage, options.template, name, dict(options.parameters), options.bodies,
-                wanted=wanted, kind=options.trigger, rule=options.rule,
-            )  # fmt: skip
+
+            def of_kind(feed: Feed, kind: Kind) -> tuple[tuple[str, ...], Mapping[str, str]]:
+                made = _sample(replace(options, trigger=kind), fed_as(feed, wanted("", None)), file)
+                return called_event(feed, made.texts) if options.bodies is None else made.texts, made.guesses
+
+            declared = _declared(performance.stage, meant, options, wanted, of_kind, sample)
             trigger = declared.trigger
             if subject is None:
-                directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="redrive-prove-")))
-                performance.subject = _inline(performance.stage, declared, options.template, directory)
+                performance.subject = _inline(performance.stage, declared, meant.template.file, directory)
+        trigger = with_given(
+            performance.stage, trigger, performance.subject, options.variables, options.defaults
+        )  # fmt: skip
         trigger = _with_variables(performance, trigger)
         options.told_events(trigger.given or trigger.bodies)
         saved = performance.stage.save()
@@ -150,15 +164,42 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
         with performance.entered(Short(performance.stage)):
             play_clean(performance)
         performance.stage.load(saved)
-        if improvised is not None:
-            improvised.repeat(performance.stage)
+        improvised.repeat(performance.stage)
         saved = performance.stage.save()
-        made = {} if improvised is None else improvised.assumptions
-        assumptions = {**trigger.guesses, **made, **performance.made_up}
+        fed_by = {FED_BY: trigger.fed_by} if trigger.fed_by else {}
+        assumptions = {**fed_by, **trigger.guesses, **improvised.assumptions, **performance.made_up}
         yield _World(
             performance.subject, trigger, saved, assumptions, options.seed,
             _elsewhere(performance.subject, trigger, saved, options),
         )  # fmt: skip
+
+
+def _meant(subject: Subject | None, options: Options, directory: Path) -> Chosen | None:
+    """What the template says of the function under proof; None without a template."""
+    if options.template is None:
+        return None
+    return chosen(
+        options.template, options.parameters, subject, directory, logical_id=options.function, kind=options.trigger,
+        rule=options.rule,
+    )  # fmt: skip
+
+
+def _declared(
+    stage: Stage, meant: Chosen, options: Options, wanted: Callable[[str, Path | None], Wanted], of_kind: Sample,
+    sample: _Given,
+) -> Declared:  # fmt: skip
+    """The trigger in front of the handler, from a template."""
+    if meant.is_bare:
+        return bare_trigger(stage, meant.template, lambda: _usual(stage, options, sample, wanted("", None)))
+    if meant.function is not None and options.rule is None:
+        return function_trigger(
+            stage, meant.template, meant.function, options.bodies, wanted=wanted("", None), kind=options.trigger,
+            sample=of_kind,
+        )  # fmt: skip
+    name = "" if meant.subject is None else meant.subject.name
+    return declared_trigger(
+        stage, meant.template, name, options.bodies, wanted=wanted, kind=options.trigger, rule=options.rule
+    )
 
 
 def _usual(stage: Stage, options: Options, sample: _Given, wanted: Wanted) -> Trigger:

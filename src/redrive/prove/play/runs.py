@@ -18,6 +18,9 @@ from redrive.prove.stage.trigger import Kind
 
 _TRACED = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
+_ERRORS = 400
+"""The first status of an answer over HTTP that tells of a failure."""
+
 
 class Runs:
     """Runs the handler under proof, and the handlers of other functions."""
@@ -87,7 +90,7 @@ class Runs:
         if run.death is not None:
             state.events.append(Ended(state.stage.now, run.number, run.death, "", kind=run.kind))
             return InvocationResult(InvocationStatus.FUNCTION_ERROR, b'{"errorType":"Runtime.ExitError"}')
-        failed = answer.error_type is not None
+        failed = answer.error_type is not None or (state.trigger.is_request and _is_refusal(answer))
         state.failed_at = _own_lines(answer, run.subject) if failed else ()
         ending = Ending.FAILED if failed else Ending.RETURNED
         said = state.surroundings.said.rstrip().rpartition("\n")[2]
@@ -99,6 +102,13 @@ class Runs:
         if invocation.function_arn not in self._contexts:
             self._contexts[invocation.function_arn] = run_variables(self._state.stage, invocation)
         return self._contexts[invocation.function_arn]
+
+
+def _is_refusal(answer: Answer) -> bool:
+    """Whether an answer to a request over HTTP tells the client that it failed; then nothing was promised."""
+    document = load_json(answer.payload)
+    status = document.get("statusCode") if isinstance(document, dict) else None
+    return isinstance(status, int) and status >= _ERRORS
 
 
 def _own_lines(answer: Answer, subject: Subject) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from redrive.prove.play.events import Called, Ended, Ending, Event
 from redrive.prove.play.faults import Fault, Leg, Strike
 from redrive.prove.play.performance import Moment, Performance
 from redrive.prove.search.options import Options
-from redrive.prove.search.reasons import failed, left, require_same_order
+from redrive.prove.search.reasons import ChangesNothing, failed, left, require_same_order
 from redrive.prove.stage.trigger import Kind
 
 CLEAN_RUNS_MAX = 20
@@ -100,7 +100,7 @@ def learn(performance: Performance, options: Options, elsewhere: Sequence[Left],
     if not clean.effects and ledger.tables and not options.ledgers:
         clean = lesson.learn(LedgerRows())  # The supposed ledger is the work itself.
     if not clean.effects:
-        raise UserError(
+        raise ChangesNothing(
             "The handler changes nothing that can be seen, so nothing can be lost or repeated.",
             next_step="Only boto3 calls, requests over HTTP and effects declared with redrive.handler are seen.",
             exit_code=2,

@@ -39,7 +39,7 @@ def invoked_trigger(
     """
     chosen = _pick(stage, file, handler, rule)
     name = str(chosen.function["FunctionName"])
-    config = _invoke_config(stage, name)
+    config = invoke_config(stage, name)
     on_failure = config.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination", "")
     letters = (chosen.function.get("DeadLetterConfig", {}).get("TargetArn", ""), on_failure)
     dead_letter_arn = next((str(arn) for arn in letters if ":sqs:" in str(arn)), "")
@@ -47,7 +47,7 @@ def invoked_trigger(
     events = (made.text,) if given is None else events_of(given, chosen.fed)
     trigger = Trigger(
         name, "", "", dead_letter_arn, int(chosen.function["Timeout"]) * SECOND_MS,
-        _retention_ms(stage, dead_letter_arn), inputs_of(events, chosen.fed),
+        retention_ms(stage, dead_letter_arn), inputs_of(events, chosen.fed),
         int(config.get("MaximumRetryAttempts", RETRIES_MAX)) + 1, Kind.EVENTBRIDGE, events,
         made.guesses,
     )  # fmt: skip
@@ -91,14 +91,16 @@ def _all_invoked(stage: Stage) -> Iterator[_Invoked]:
                     yield _Invoked(Fed(rule, target), function)
 
 
-def _invoke_config(stage: Stage, function_name: str) -> Document:
+def invoke_config(stage: Stage, function_name: str) -> Document:
+    """What a function does with events that fail; empty if AWS's defaults hold."""
     try:
         return stage.call("lambda", "GetFunctionEventInvokeConfig", FunctionName=function_name)
     except ServiceError:
         return {}  # It has none, and AWS's defaults hold.
 
 
-def _retention_ms(stage: Stage, dead_letter_arn: str) -> int:
+def retention_ms(stage: Stage, dead_letter_arn: str) -> int:
+    """How long a queue keeps its messages; 0 without a queue."""
     if not dead_letter_arn:
         return 0
     names = ["MessageRetentionPeriod"]

@@ -95,6 +95,10 @@ class Trigger:
     stream_arn: str = ""
     mapping: str = ""
     """The UUID of the mapping from the stream."""
+    is_request: bool = False
+    """Whether a client over HTTP waits for the answer: a status of 400 or more tells it of a failure."""
+    fed_by: str = ""
+    """What the template has in front of the function, for the user."""
 
     @property
     def is_direct(self) -> bool:
