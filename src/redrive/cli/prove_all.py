@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from redrive.cli.paragraphs import print_paragraph
+from redrive.prove.project.packages import together
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +57,9 @@ def print_table(rows: Sequence[Row]) -> None:
         if row.add or row.outcome.value not in _SHORT_VERDICTS:
             console.print(f"\n[bold]{escape(row.target.label)}[/bold]")
             _print_row(console, row)
+    install = together(row.add for row in rows)
+    if install:
+        console.print(f"\nWhat they import, all at once: {escape(install)}", soft_wrap=True)
 
 
 def _print_row(console: Console, row: Row) -> None:

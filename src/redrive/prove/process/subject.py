@@ -257,11 +257,11 @@ def subject_of(name: str, root: Path, *, imports: Path | None = None) -> NamedSu
         file = root / module
         if not file.is_file():
             raise UserError(f"There is no file {file}.", next_step="Write it as path/to/file.py:handler.", exit_code=2)
-        return _subject_of_file(file, function, imports)
+        return _subject_of_file(file, function, imports, root)
     return NamedSubject(module.replace("/", "."), function, root if imports is None else imports)
 
 
-def _subject_of_file(file: Path, function: str, imports: Path | None) -> NamedSubject:
+def _subject_of_file(file: Path, function: str, imports: Path | None, project: Path) -> NamedSubject:
     top = file.parent if imports is None else imports
     if imports is None and _imports_its_package(file):
         while (top / "__init__.py").is_file():
@@ -272,24 +272,48 @@ def _subject_of_file(file: Path, function: str, imports: Path | None) -> NamedSu
         )  # fmt: skip
     words = file.resolve().relative_to(top.resolve()).with_suffix("").parts
     # What lies beside the file can be imported as well, as where its folder is the root.
-    folders = () if top.resolve() == file.parent.resolve() else (file.parent,)
-    return NamedSubject(".".join(words), function, top, folders)
+    beside = [] if top.resolve() == file.parent.resolve() else [file.parent]
+    above = _folders_above(file, top, project) if imports is None else []
+    return NamedSubject(".".join(words), function, top, [*beside, *above])
+
+
+def _folders_above(file: Path, top: Path, project: Path) -> list[Path]:
+    """The folders between a file and its project's that have what it imports, and its own folder has not."""
+    found = []
+    folder = top.resolve()
+    names = {name.partition(".")[0] for name in _absolute_imports(file)} - sys.stdlib_module_names
+    while folder != project.resolve() and folder.is_relative_to(project.resolve()):
+        names = {name for name in names if not _has_module(folder, name)}
+        folder = folder.parent
+        if any(_has_module(folder, name) for name in names):
+            found.append(folder)
+    return found
+
+
+def _has_module(folder: Path, name: str) -> bool:
+    return (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file()
 
 
 def _imports_its_package(file: Path) -> bool:
     """Whether a file in a package can be imported from above that package only."""
     if not (file.parent / "__init__.py").is_file():
         return False
-    try:
-        tree = ast.parse(file.read_text("utf-8"))
-    except (OSError, ValueError, SyntaxError):
-        return False
     top = file.resolve().parent
     while (top.parent / "__init__.py").is_file():
         top = top.parent
-    names = {
-        node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module and not node.level
-    }
-    names |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    is_relative = any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree))
-    return is_relative or any(name.partition(".")[0] == top.name for name in names)
+    nodes = _nodes_of(file)
+    is_relative = any(isinstance(node, ast.ImportFrom) and node.level for node in nodes)
+    return is_relative or any(name.partition(".")[0] == top.name for name in _absolute_imports(file))
+
+
+def _absolute_imports(file: Path) -> set[str]:
+    nodes = _nodes_of(file)
+    names = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
+    return names | {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+
+
+def _nodes_of(file: Path) -> list[ast.AST]:
+    try:
+        return list(ast.walk(ast.parse(file.read_text("utf-8"))))
+    except (OSError, ValueError, SyntaxError):
+        return []

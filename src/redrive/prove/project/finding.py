@@ -112,7 +112,7 @@ def _named_templates(document: object) -> Iterator[str]:
 
 
 def _of_folder(directory: Path) -> list[Path]:
-    usual = [directory / name for name in _USUAL if (directory / name).is_file()]
+    usual = [directory / name for name in _USUAL if (directory / name).is_file() and _is_template(directory / name)]
     if usual:
         return usual[:1]
     others = [file for pattern in ("*.yaml", "*.yml", "*.json", "*.template") for file in directory.glob(pattern)]

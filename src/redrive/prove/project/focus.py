@@ -80,7 +80,7 @@ def focus(root: dict[str, Node], function: ProjectFunction, feed: Feed) -> None:
         match resource.get("Type"):
             case "AWS::Lambda::EventSourceMapping" if name == feed.resource:
                 properties_of(resource)["FunctionName"] = {"Ref": function.logical_id}
-            case "AWS::Lambda::EventSourceMapping":
+            case "AWS::Lambda::EventSourceMapping" | "AWS::Lambda::Permission":
                 resources[name] = dict(stubbed(resource))
             case "AWS::Events::Rule" if name == feed.resource:
                 _aim(properties_of(resource), function.logical_id, root)

@@ -57,6 +57,8 @@ class Feed:
     told: str
     resource: str = ""
     source: str = ""
+    is_implied: bool = False
+    """Whether only a permission tells of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,13 @@ def feeds_of(root: Mapping[str, Node], parameters: Mapping[str, str]) -> dict[st
         for name in dict.fromkeys(targets[one] for one in mentioned(node) if one in targets):
             if feed not in feeds[name]:
                 feeds[name].append(feed)
-    return feeds
+    return {name: _without_implied(found) for name, found in feeds.items()}
+
+
+def _without_implied(feeds: list[Feed]) -> list[Feed]:
+    """What a permission tells of is left out where the template itself has something of that kind."""
+    kinds = {feed.kind for feed in feeds if not feed.is_implied}
+    return [feed for feed in feeds if not feed.is_implied or feed.kind not in kinds]
 
 
 def _targets(root: Mapping[str, Node]) -> dict[str, str]:
@@ -198,17 +206,17 @@ def _of_permission(properties: Mapping[str, Node], types: Mapping[str, str]) -> 
     principal = str(properties.get("Principal"))
     match principal:
         case "s3.amazonaws.com":
-            return Feed("s3", "S3's notifications")
+            return Feed("s3", "S3's notifications", is_implied=True)
         case "sns.amazonaws.com":
-            return Feed("topic", _named("topic", properties.get("SourceArn"), types))
+            return Feed("topic", _named("topic", properties.get("SourceArn"), types), is_implied=True)
         case "states.amazonaws.com":
-            return Feed("task", "a state machine")
+            return Feed("task", "a state machine", is_implied=True)
         case "events.amazonaws.com":
-            return Feed("eventbridge", "a rule that the template does not have")
+            return Feed("eventbridge", "a rule that the template does not have", is_implied=True)
         case "scheduler.amazonaws.com":
-            return Feed("schedule", "a schedule that the template does not have")
+            return Feed("schedule", "a schedule that the template does not have", is_implied=True)
         case _:
-            return Feed("caller", _CALLERS.get(principal, "another service"))
+            return Feed("caller", _CALLERS.get(principal, "another service"), is_implied=True)
 
 
 def _named(noun: str, node: Node, types: Mapping[str, str]) -> str:

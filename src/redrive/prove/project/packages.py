@@ -9,7 +9,7 @@ import ast
 import importlib.util
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from redrive.prove.guess.reading import FILES_MAX, own_files, parsed
@@ -33,10 +33,10 @@ _DISTRIBUTIONS: Mapping[str, str] = {
     "usb": "pyusb", "websocket": "websocket-client", "yaml": "PyYAML", "zmq": "pyzmq",
 }  # fmt: skip
 """The distributions of modules that have another name."""
-_BY_LAYERS: Mapping[str, str] = {"cfnresponse": "Lambda puts it beside code that stands in a template"}
 _NO_MODULE = re.compile(r"No module named '(?P<name>[\w.]+)'")
-_LISTS = ("requirements.txt", "requirements-dev.txt", "pyproject.toml")
+_REQUIREMENTS = "requirements.txt"
 _SEARCHED_MAX = 4_000
+_INSTALL = "Install"
 _SKIPPED = frozenset({"node_modules", ".venv", "venv", ".git", "site-packages", ".aws-sam", "cdk.out", ".tox"})
 
 
@@ -51,13 +51,29 @@ def advice_on_import(told: str, file: Path, folders: Sequence[Path]) -> str:
     name = failed["name"]
     place = _place_of(name.partition(".")[0], folders[0])
     if place is not None:
-        return f"{name} lies in {place}: give that folder with --root {_short(place)}."
+        return f"{name} lies in {_short(place)}: give that folder with --root {_short(place)}."
     missing = list(dict.fromkeys([name.partition(".")[0], *missing_modules(file, folders)]))
     listed = _listing(missing, file)
     if listed is not None:
-        return f"Install what the project asks for: {_pip()} -r {_short(listed)}"
+        return f"{_INSTALL} what the project asks for: {_pip()} -r {_short(listed)}"
     names = " ".join(_DISTRIBUTIONS.get(one, one.replace("_", "-")) for one in missing)
-    return f"Install what it imports: {_pip()} {names}"
+    return f"{_INSTALL} what it imports: {_pip()} {names}"
+
+
+def together(advices: Iterable[str]) -> str:
+    """One command for what several functions lack; empty if fewer than two of them ask for different ones."""
+    asked = list(dict.fromkeys(one.partition(": ")[2] for one in advices if one.startswith(_INSTALL)))
+    if len(asked) < 2:
+        return ""
+    words = [word for one in asked for word in _arguments(one)]
+    return f"{_pip()} {' '.join(dict.fromkeys(words))}"
+
+
+def _arguments(command: str) -> list[str]:
+    """What a command of ours installs: a list of requirements is one word with its option."""
+    _, _, named = command.partition(" install ")
+    named = re.sub(r"^--python \S+ ", "", named)
+    return [named] if named.startswith("-r ") else named.split()
 
 
 def missing_modules(file: Path, folders: Sequence[Path]) -> list[str]:
@@ -134,7 +150,7 @@ def _listing(missing: Sequence[str], file: Path) -> Path | None:
     top = Path.cwd()
     folder = file.resolve().parent
     while True:
-        listed = folder / _LISTS[0]
+        listed = folder / _REQUIREMENTS
         if listed.is_file() and wanted & set(_names_in(listed)):
             return listed
         if folder in {top, folder.parent} or not folder.is_relative_to(top):

@@ -21,6 +21,11 @@ _WORDS = re.compile(r"[^A-Za-z0-9]+")
 _EXPRESSION = re.compile(r"\$\{(?P<inner>[^}]+)\}")
 _PLAIN = re.compile(r'"(?P<text>[^"]*)"$')
 RECEIVES_MAX = 3
+_LINKS = frozenset({
+    "function_name", "arn", "event_source_arn", "endpoint", "topic_arn", "target_arn", "destination_arn",
+    "lambda_function_arn", "destination", "event_bus_name",
+})  # fmt: skip
+"""Arguments that name another resource: what they refer to says more than the name that a plan knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +97,16 @@ class _Translation:
                     node = node[step] if step < len(node) else None
                 case _:
                     node = None
-        if node is not None:
-            return node
         found = self._plan.references(resource, *path)
-        return self._referred(found[0], resource) if found else None
+        if node is None:
+            return self._referred(found[0], resource) if found else None
+        made = [one for one in found if self._is_made(one, resource)]
+        return self._referred(made[0], resource) if made and path[-1] in _LINKS else node
+
+    def _is_made(self, reference: Reference, asking: Planned) -> bool:
+        """Whether the template will have the resource that a reference names."""
+        target = self._target(reference.address, asking)
+        return target is not None and (target.type in TRANSLATED or target.type == "aws_lambda_alias")
 
     def _referred(self, reference: Reference, asking: Planned) -> Node:
         """What an attribute of another resource comes to."""

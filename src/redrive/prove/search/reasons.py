@@ -33,6 +33,10 @@ class ChangesNothing(UserError):
     """The handler has no effect that can be seen, so nothing can be lost or repeated."""
 
 
+class NotLoaded(UserError):
+    """The handler's module cannot be imported; the next step may be a command that installs what it imports."""
+
+
 def failed(performance: Performance, event: Ended) -> UserError:
     """A run failed without any fault."""
     if performance.surroundings.reached:
@@ -41,7 +45,7 @@ def failed(performance: Performance, event: Ended) -> UserError:
     kind, _, _ = told.partition(":")
     if kind in _UNLOADED:
         advice = _import_advice(performance, told) or _UNLOADED[kind]
-        return UserError(f"The handler cannot be loaded: {told}", next_step=advice, exit_code=2)
+        return NotLoaded(f"The handler cannot be loaded: {told}", next_step=advice, exit_code=2)
     if kind == "Runtime.MarshalError" and "coroutine" in told:
         return UserError(_COROUTINE, next_step=_AWAITED, exit_code=2)
     what = f"The handler fails although nothing goes wrong: {told}{_failed_at(performance)}{_said(performance)}"

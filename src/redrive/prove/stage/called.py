@@ -15,6 +15,16 @@ _TEXTS = ("queryStringParameters", "pathParameters", "stageVariables", "headers"
 _OBJECTS = ("requestContext", *_TEXTS)
 _OF_REST = frozenset({"httpMethod", "resource", "path", "multiValueHeaders", "multiValueQueryStringParameters"})
 """Members that only the event of a REST API has; the other form is that of HTTP APIs and of functions' URLs."""
+_RESPONSE = "https://cloudformation-custom-resource-response-useast1.s3.amazonaws.com/sample"
+_CUSTOM: Document = {
+    "RequestType": "Create", "RequestId": "5b478418-4d3b-4a7a-9b2c-3c2d7a1b9e10", "ResourceType": "Custom::Sample",
+    "StackId": "arn:aws:cloudformation:us-east-1:000000000000:stack/sample/5b478418-4d3b-4a7a-9b2c-3c2d7a1b9e10",
+    "LogicalResourceId": "Sample", "ResourceProperties": {},
+}  # fmt: skip
+"""The request of a custom resource.
+
+Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/crpg-ref-requesttypes-create.html
+"""
 _API = ("an API", "its URL", "a load balancer")
 
 
@@ -33,6 +43,8 @@ def is_api(feed: Feed) -> bool:
 
 def called_event(feed: Feed, texts: tuple[str, ...]) -> tuple[str, ...]:
     """The events of a function; those of an API get its envelope around what the handler reads."""
+    if feed.told == "a custom resource":
+        return tuple(dump_json(_CUSTOM | json.loads(text) | {"ResponseURL": _RESPONSE}) for text in texts)
     if not is_api(feed):
         return texts
     return tuple(dump_json(_of_api(json.loads(text), feed.told)) for text in texts)

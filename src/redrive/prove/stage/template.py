@@ -36,6 +36,7 @@ from redrive.store.api import Transaction
 
 STACK = "stack"
 FED_BY = "fed by"
+_ASKED = "asked"
 """The name of what the report says of a function's trigger."""
 _FUNCTION = "AWS::Lambda::Function"
 _RULE = "AWS::Events::Rule"
@@ -78,12 +79,9 @@ def feed_for(function: ProjectFunction, kind: Kind | None, wanted: Wanted) -> tu
         if read is None:
             return feed, _KINDS[feed.kind]
         return Feed(read[0].value, read[1]), read[0]
-    fits = [feed for feed in function.feeds if _KINDS[feed.kind] is kind]
-    if fits:
-        return fits[0], kind
-    if kind.is_direct:
-        return Feed("caller", f"--trigger {kind.value}"), kind
-    return Feed(kind.value, f"--trigger {kind.value}"), kind
+    fits = [feed for feed in function.feeds if _KINDS[feed.kind] is kind and feed.kind not in _OF_CALLERS]
+    asked = Feed(_ASKED if kind.is_direct else kind.value, f"what --trigger {kind.value} says")
+    return (fits[0] if fits else asked), kind
 
 
 def function_trigger(
@@ -184,7 +182,7 @@ def _queue_trigger(stage: Stage, mapping: Document, bodies: tuple[str, ...], *, 
 
 def _fed_by(function: ProjectFunction, feed: Feed) -> str:
     others = [one.told for one in function.feeds if one.told != feed.told and not one.told.startswith("another")]
-    also = f" (so do {', '.join(dict.fromkeys(others))})" if others else ""
+    also = f", and {', and '.join(dict.fromkeys(others))}" if others else ""
     return f"{feed.told}{also}{_OF_CALLERS.get(feed.kind, '')}"
 
 

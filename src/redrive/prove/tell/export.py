@@ -67,6 +67,8 @@ def _settings(options: Options, file: Path | None, root: Path | None) -> dict[st
     """The arguments that differ from their defaults, as Python source."""
     settings: dict[str, object] = {
         "trigger": "" if options.trigger is None else options.trigger.value,
+        "function": options.function,
+        "env": dict(options.variables),
         "parameters": dict(options.parameters),
         "effects": list(options.effects),
         "ignore": list(options.ignored),

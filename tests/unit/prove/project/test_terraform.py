@@ -42,6 +42,7 @@ CONFIGURED = [
         "function_name": reference("aws_lambda_function.worker.arn"),
     }},
 ]  # fmt: skip
+MAILS_QUEUE = resource("aws_sqs_queue", "mails", {"name": "mails"}, "module.mails")
 MAILS = {
     "source": "./mails",
     "module": {
@@ -53,7 +54,7 @@ PLAN = {
     "format_version": "1.2",
     "variables": {"stage": {"value": "test"}},
     "planned_values": {"root_module": {"resources": PLANNED, "child_modules": [
-        {"address": "module.mails", "resources": [resource("aws_sqs_queue", "mails", {"name": "mails"}, "module.mails")]}
+        {"address": "module.mails", "resources": [MAILS_QUEUE]}
     ]}},
     "configuration": {"root_module": {"resources": CONFIGURED, "module_calls": {"mails": MAILS}}},
 }  # fmt: skip
