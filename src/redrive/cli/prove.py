@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from redrive.prove.search.search import Progress
     from redrive.prove.stage.trigger import Kind
     from redrive.prove.tell.verdict import Counterexample, Verdict
-    from redrive.prove.whole import Target
+    from redrive.prove.whole import Provable
 
 PROGRESS_EVERY = 25
 """How many histories pass between two updates of the progress, on a terminal."""
@@ -92,10 +92,8 @@ def command(
     """
     from redrive.prove.calls.given import NOTHING_GIVEN, read_given
     from redrive.prove.project.environment import FILE, pairs_of, read_variables
-    from redrive.prove.proving import prove
     from redrive.prove.search.options import Options
     from redrive.prove.stage.trigger import read_event
-    from redrive.prove.tell.export import as_test
 
     if rule is not None and template is None:
         raise UserError("--rule names a rule of a template.", next_step="Give --template FILE.", exit_code=2)
@@ -129,7 +127,19 @@ def command(
             raise SystemExit(_prove_whole(targets, options_of, seconds, output))
         handler = targets[0].handler or None
         options = options_of(targets[0].template, targets[0].function)
-    subject = _subject(handler, root)
+    elif function and template is None:
+        meant = _targets(None, function, options_of, is_all=False)[0]
+        options = options_of(meant.template, meant.function)
+    _prove_one(_subject(handler, root), options, seconds=seconds, output=output, export=export)
+
+
+def _prove_one(
+    subject: NamedSubject | None, options: Options, *, seconds: float | None, output: str, export: Path | None
+) -> None:
+    """Prove one handler, print the verdict, and end with its exit code."""
+    from redrive.prove.proving import prove
+    from redrive.prove.tell.export import as_test
+
     console = Console(stderr=True)
     with console.status("the first run, in which nothing goes wrong") as status:
         progress = _progress(status.update) if console.is_terminal else _progress_lines()
@@ -180,7 +190,7 @@ def _subject(handler: str | None, root: Path | None) -> NamedSubject | None:
 
 def _targets(
     template: Path | None, function: str, options_of: Callable[[Path | None, str], Options], *, is_all: bool
-) -> list[Target]:
+) -> list[Provable]:
     """What is to be proved if no handler is named: the functions of the project, or its handlers. Errors: UserError."""
     from redrive.prove.project.finding import find_templates, hint_for
     from redrive.prove.whole import chosen_target, handler_targets, targets_of
@@ -214,7 +224,7 @@ def _targets(
 
 
 def _prove_whole(
-    targets: Sequence[Target], options_of: Callable[[Path | None, str], Options], seconds: float | None, output: str
+    targets: Sequence[Provable], options_of: Callable[[Path | None, str], Options], seconds: float | None, output: str
 ) -> int:
     """Prove several functions; returns the exit code."""
     from redrive.cli.prove_all import print_json, print_table, tell_row
@@ -230,7 +240,7 @@ def _prove_whole(
     console = Console(stderr=True)
     with console.status("") as status:
 
-        def progress(target: Target) -> Progress:
+        def progress(target: Provable) -> Progress:
             status.update(target.label)
             said = _progress(lambda text: status.update(f"{target.label}: {text}"))
             return said if console.is_terminal else _progress_lines()

@@ -25,7 +25,7 @@ _NESTED_MAX = 3
 """How deep templates nest."""
 
 
-class Outcome(enum.Enum):
+class Conclusion(enum.Enum):
     """What came of the proof of one function."""
 
     FOUND = "counterexample"
@@ -37,7 +37,7 @@ class Outcome(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class Provable:
     """A function to prove: of a template, or a handler in a file. `fed_by` is what the template says of its trigger."""
 
     label: str
@@ -60,8 +60,8 @@ class Target:
 class Row:
     """The outcome for one function; `add` is what to do next."""
 
-    target: Target
-    outcome: Outcome
+    target: Provable
+    outcome: Conclusion
     sentence: str
     add: str
     seconds: float
@@ -95,13 +95,13 @@ def exit_code(rows: Sequence[Row]) -> int:
     A function that changes nothing has nothing to lose, and one that is no Python is none of ours: both count as fine.
     """
     outcomes = {row.outcome for row in rows}
-    codes = ((Outcome.FOUND, 1), (Outcome.NOT_PROVED, 2), (Outcome.UNFINISHED, 3))
+    codes = ((Conclusion.FOUND, 1), (Conclusion.NOT_PROVED, 2), (Conclusion.UNFINISHED, 3))
     return next((code for outcome, code in codes if outcome in outcomes), 0)
 
 
-def targets_of(templates: Sequence[Path], parameters: Callable[[Path], Mapping[str, str]]) -> list[Target]:
+def targets_of(templates: Sequence[Path], parameters: Callable[[Path], Mapping[str, str]]) -> list[Provable]:
     """The functions of templates and of those nested in them. Errors: UserError, if the only template is unreadable."""
-    found: list[Target] = []
+    found: list[Provable] = []
     for template in templates:
         prefix = f"{_short(template)}: " if len(templates) > 1 else ""
         try:
@@ -109,26 +109,26 @@ def targets_of(templates: Sequence[Path], parameters: Callable[[Path], Mapping[s
         except UserError as error:
             if len(templates) == 1:
                 raise
-            found.append(Target(prefix.rstrip(": "), template, refused=str(error)))
+            found.append(Provable(prefix.rstrip(": "), template, refused=str(error)))
     return found
 
 
-def _targets_of(template: Path, prefix: str, parameters: Mapping[str, str], depth: int) -> list[Target]:
+def _targets_of(template: Path, prefix: str, parameters: Mapping[str, str], depth: int) -> list[Provable]:
     read = read_template(template, parameters, SCOPE)
     found = [
-        Target(f"{prefix}{one.logical_id}", template, one.logical_id, one.feed.told, runtime=one.runtime)
+        Provable(f"{prefix}{one.logical_id}", template, one.logical_id, one.feed.told, runtime=one.runtime)
         for one in read.functions
     ]
-    found += [Target(f"{prefix}{name}", template, name, refused=why) for name, why in read.refused.items()]
+    found += [Provable(f"{prefix}{name}", template, name, refused=why) for name, why in read.refused.items()]
     for name, nested in read.nested.items() if depth < _NESTED_MAX else ():
         try:
             found += _targets_of(nested, f"{prefix}{name}/", {}, depth + 1)
         except UserError as error:
-            found.append(Target(f"{prefix}{name}", nested, refused=str(error)))
+            found.append(Provable(f"{prefix}{name}", nested, refused=str(error)))
     return found
 
 
-def chosen_target(targets: Sequence[Target], logical_id: str) -> Target:
+def chosen_target(targets: Sequence[Provable], logical_id: str) -> Provable:
     """The target with a logical id; of several templates also by the whole label. Errors: UserError."""
     found = [one for one in targets if logical_id in (one.label, one.function)]
     found = found or [one for one in targets if one.function.lower() == logical_id.lower()]
@@ -141,19 +141,19 @@ def chosen_target(targets: Sequence[Target], logical_id: str) -> Target:
     return found[0]
 
 
-def handler_targets(directory: Path) -> list[Target]:
+def handler_targets(directory: Path) -> list[Provable]:
     """The handlers in the files of a project without a template."""
     return [_handler_target(one, directory) for one in find_handlers(directory)]
 
 
-def _handler_target(found: HandlerFile, directory: Path) -> Target:
+def _handler_target(found: HandlerFile, directory: Path) -> Provable:
     place = f"{found.file.relative_to(directory).as_posix()}:{found.function}"
-    return Target(place, handler=place)
+    return Provable(place, handler=place)
 
 
 def prove_all(
-    targets: Sequence[Target], options_of: Callable[[Target], Options], *, now_ms: Callable[[], float],
-    progress: Callable[[Target], Progress], may_go_on: Callable[[], Callable[[], bool]],
+    targets: Sequence[Provable], options_of: Callable[[Provable], Options], *, now_ms: Callable[[], float],
+    progress: Callable[[Provable], Progress], may_go_on: Callable[[], Callable[[], bool]],
     told: Callable[[Row], None] = lambda _: None,
 ) -> list[Row]:  # fmt: skip
     """Prove each of them, and tell of each when it is done. `may_go_on` begins the budget of one proof."""
@@ -168,27 +168,27 @@ def prove_all(
 
 
 def _proved(
-    target: Target, options_of: Callable[[Target], Options], progress: Progress, may_go_on: Callable[[], bool]
+    target: Provable, options_of: Callable[[Provable], Options], progress: Progress, may_go_on: Callable[[], bool]
 ) -> Row:
     if target.refused:
-        return Row(target, Outcome.NOT_PROVED, target.refused, "", 0)
+        return Row(target, Conclusion.NOT_PROVED, target.refused, "", 0)
     if target.runtime and not target.runtime.startswith("python"):
         what = f"runs {target.runtime}: only handlers in Python are proved"
-        return Row(target, Outcome.NOT_PYTHON, what, "", 0)
+        return Row(target, Conclusion.NOT_PYTHON, what, "", 0)
     try:
         subject = subject_of(target.handler, Path.cwd(), imports=None) if target.handler else None
         verdict = prove(subject, options_of(target), progress=progress, may_go_on=may_go_on)
     except ChangesNothing as error:
-        return Row(target, Outcome.NOTHING, error.what, error.next_step, 0)
+        return Row(target, Conclusion.NOTHING, error.what, error.next_step, 0)
     except UserError as error:
-        return Row(target, Outcome.NOT_PROVED, error.what, error.next_step, 0)
+        return Row(target, Conclusion.NOT_PROVED, error.what, error.next_step, 0)
     except Exception as error:  # noqa: BLE001 - One function's defect, or ours with it, must not stop the others.
         what = f"redrive itself failed: {type(error).__name__}: {error}"
-        return Row(target, Outcome.NOT_PROVED, what, f"See it whole: {target.command}", 0)
+        return Row(target, Conclusion.NOT_PROVED, what, f"See it whole: {target.command}", 0)
     target = replace(target, fed_by=verdict.assumptions.get(FED_BY, target.fed_by))
     if verdict.counterexample is not None:
-        return Row(target, Outcome.FOUND, verdict.sentence, f"See the history: {target.command}", 0, verdict)
-    outcome = Outcome.NONE if verdict.bounds.is_finished else Outcome.UNFINISHED
+        return Row(target, Conclusion.FOUND, verdict.sentence, f"See the history: {target.command}", 0, verdict)
+    outcome = Conclusion.NONE if verdict.bounds.is_finished else Conclusion.UNFINISHED
     return Row(target, outcome, verdict.sentence, "", 0, verdict)
 
 

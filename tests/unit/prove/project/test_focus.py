@@ -76,7 +76,7 @@ from botocore.exceptions import ClientError
 def handler(event, context):
     order = json.loads(event["body"])["order"]
     try:
-        boto3.client("dynamodb").put_item(TableName=os.environ["TABLE"], Item={"id": {"S": order}})
+        boto3.client("dynamodb").put_item(TableName=os.environ["TABLE"], Item={"id": {"S": str(order)}})
     except ClientError:
         return {"statusCode": 500}
     return {"statusCode": 200}
@@ -94,10 +94,10 @@ Resources:
       Environment: {Variables: {TABLE: !Ref Table}}
       Events: {Order: {Type: HttpApi, Properties: {Path: /orders, Method: post}}}
 """
-    project({"template.yaml": template, "app.py": handler})
+    project({"template.yaml": template, "app.py": handler, "event.json": '{"body": "{\\"order\\": 1}"}'})
 
     found = prove()
-    without = prove("app:handler", "--trigger", "lambda", "--template", "template.yaml")
+    without = prove("app:handler", "--trigger", "lambda", "--template", "template.yaml", "--event", "event.json")
 
     assert found.exit_code == 0, found.output
     assert '"routeKey":"POST' in found.stdout
