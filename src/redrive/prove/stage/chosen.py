@@ -17,10 +17,25 @@ from redrive.prove.project.source import ProjectTemplate, read_template
 from redrive.prove.stage.stage import SCOPE
 from redrive.prove.stage.trigger import Kind
 
-_INLINE = "index.py"
-"""The file in which Lambda puts code that stands in a template.
+_ANSWERS = '''
+"""Answers the request of a custom resource."""
+import json
+import urllib.request
 
-Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-lambda-function-code.html
+SUCCESS, FAILED = "SUCCESS", "FAILED"
+
+
+def send(event, context, responseStatus, responseData, physicalResourceId=None, noEcho=False, reason=None):
+    answer = {name: event[name] for name in ("StackId", "RequestId", "LogicalResourceId")}
+    answer |= {
+        "Status": responseStatus, "Data": responseData, "NoEcho": noEcho, "Reason": reason or "See the log",
+        "PhysicalResourceId": physicalResourceId or context.log_stream_name,
+    }
+    urllib.request.urlopen(urllib.request.Request(event["ResponseURL"], json.dumps(answer).encode(), method="PUT"))
+'''
+"""The module that Lambda puts beside code that stands in a template, besides its file index.py.
+
+Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/cfn-lambda-function-code-cfnresponsemodule.html
 """
 
 
@@ -78,7 +93,8 @@ def subject_of_function(template: ProjectTemplate, function: ProjectFunction, di
         if code is None:
             return None
         folder = _own_folder(directory, function)
-        (folder / _INLINE).write_text(code, "utf-8")
+        (folder / "index.py").write_text(code, "utf-8")
+        (folder / "cfnresponse.py").write_text(_ANSWERS, "utf-8")
         return NamedSubject(module, name, folder, function.layers)
     place = function.code
     assert place is not None, "required above"

@@ -18,7 +18,7 @@ SENDING = """
       Environment: {Variables: {NEXT: !Ref Mails}}
       Code:
         ZipFile: |
-          import boto3, os
+          import boto3, os, cfnresponse
           def handler(event, context):
               boto3.client("sqs").send_message(QueueUrl=os.environ["NEXT"], MessageBody="x")
 """
