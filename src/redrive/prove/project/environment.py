@@ -33,12 +33,12 @@ def read_variables(file: Path) -> dict[str, str]:
 
 
 def pairs_of(texts: Iterable[str], option: str) -> dict[str, str]:
-    """`NAME=VALUE` texts of a repeatable option. Errors: UserError."""
+    """`KEY=VALUE` texts of a repeatable option. Errors: UserError."""
     found = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not name or not equals:
-            raise UserError(f"{option} {text!r} is not NAME=VALUE.", exit_code=2)
+            raise UserError(f"{option} {text!r} is not KEY=VALUE.", exit_code=2)
         found[name] = value
     return found
 

@@ -17,6 +17,7 @@ from redrive.prove.guess.reading import parsed
 
 _USUAL = ("template.yaml", "template.yml", "template.json")
 _MARKS = re.compile(r"AWSTemplateFormatVersion|AWS::Serverless-2016-10-31|[\"']?Type[\"']?\s*:\s*[\"']?AWS::")
+_RESOURCES = re.compile(r"^\s*\{?\s*[\"']?Resources[\"']?\s*:\s*(\{|$)", re.MULTILINE)
 _SKIPPED = frozenset({
     "node_modules", "venv", "site-packages", "cdk.out", "tests", "test", "__pycache__", "build", "dist", "docs",
 })  # fmt: skip
@@ -126,7 +127,7 @@ def _is_template(file: Path) -> bool:
         text = file.read_text("utf-8")
     except (OSError, UnicodeDecodeError):
         return False
-    return "Resources" in text and _MARKS.search(text) is not None
+    return _RESOURCES.search(text) is not None and _MARKS.search(text) is not None
 
 
 def _of_cdk(directory: Path) -> list[Path]:

@@ -73,4 +73,4 @@ def test_variable_that_is_no_pair_is_refused(project: Project, prove: Command) -
     found = prove("--env", "TABLE")
 
     assert found.exit_code == 2
-    assert "--env 'TABLE' is not NAME=VALUE" in found.stderr
+    assert "--env 'TABLE' is not KEY=VALUE" in found.stderr
