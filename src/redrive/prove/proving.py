@@ -36,12 +36,15 @@ from redrive.prove.process.exchange import HttpAnswer
 from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.process.surroundings import is_set
 from redrive.prove.process.threads import Unordered
+from redrive.prove.project.functions import Feed
 from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_elsewhere, play_clean, require_matches
 from redrive.prove.search.draws import DRAWS_LOOKED_AT, Draws, draw_of, draws_of
 from redrive.prove.search.fitting import play_fitted
 from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.rehearsing import Asked, Setting, provided, rehearse
 from redrive.prove.search.search import Found, Progress, Search, Searched
+from redrive.prove.stage.called import called_event
+from redrive.prove.stage.chosen import Chosen, chosen
 from redrive.prove.stage.deliveries import TRIGGER, kind_for, kind_of_event, sample_message
 from redrive.prove.stage.envelopes import is_of_fifo
 from redrive.prove.stage.furnished import furnish
@@ -55,14 +58,19 @@ from redrive.prove.stage.streams import usual_stream
 from redrive.prove.stage.tables import Improvised
 from redrive.prove.stage.tape import Saved
 from redrive.prove.stage.template import (
+    FED_BY,
     Declared,
+    Sample,
+    bare_trigger,
     code_directory,
     declared_trigger,
+    function_trigger,
     has_inline_code,
     inline_subject,
     local_subject,
 )
 from redrive.prove.stage.trigger import Kind, Trigger, usual_trigger
+from redrive.prove.stage.variables import with_given
 from redrive.prove.tell.advice.advice import Advice, advice_for
 from redrive.prove.tell.advice.case import Case
 from redrive.prove.tell.story import tell
@@ -186,7 +194,8 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[World]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(unanswerable_told())
         stack.enter_context(remembered_clients())
-        made = _Maker(stack, subject, options)
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="redrive-prove-")))
+        made = _Maker(stack, subject, options, directory)
         setting, hints = made.set_up(Hints()), Hints()
         options.told_events(setting.trigger.given or setting.trigger.bodies)
         played = _played_through(setting)
@@ -200,12 +209,13 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[World]:
         saved, fitted = played
         draws = _draws(performance.subject, trigger, saved, options, made.improvised)
         performance.stage.load(saved)
+        improvised: Mapping[str, str] = {}
         if made.improvised is not None:
             made.improvised.repeat(performance.stage)
+            improvised = made.improvised.assumptions
         saved = performance.stage.save()
-        improvised = {} if made.improvised is None else made.improvised.assumptions
-        notes = _notes(performance, trigger)
-        assumptions = {**notes, **trigger.guesses, **fitted, **improvised, **performance.made_up}
+        told = {**({FED_BY: trigger.fed_by} if trigger.fed_by else {}), **_notes(performance, trigger)}
+        assumptions = {**told, **trigger.guesses, **fitted, **improvised, **performance.made_up}
         proved = performance.subject
         performed = _performed_with(proved, options)
         elsewhere = left_in_another(performed, trigger, saved, options.seed)
@@ -233,8 +243,12 @@ def _played_once(setting: Setting) -> tuple[Saved, Mapping[str, str]]:
 class _Maker:
     """Makes worlds for a handler before its first run, alike but for the changes of guesses."""
 
-    def __init__(self, stack: contextlib.ExitStack, subject: Subject | None, options: Options) -> None:
+    def __init__(self, stack: contextlib.ExitStack, subject: Subject | None, options: Options, directory: Path) -> None:
+        """Code of a template is unpacked in the directory."""
         self._stack = stack
+        self._directory = directory
+        self._meant = _meant(subject, options, directory)
+        subject = subject if self._meant is None else self._meant.subject
         self._subject = subject
         self._wanted = _wanted(subject, options)
         self._options, self._chosen = _with_kind(options, self._wanted("", None))
@@ -260,43 +274,48 @@ class _Maker:
         sample = replace(sample, guesses={**self._chosen, **sample.guesses})
         if options.bodies is None:
             sample = replace(sample, texts=with_envelopes(sample.texts, hints))
-        if options.template is None:
-            self.improvised = Improvised(sample.texts, self.file, earlier=self.improvised)
+        self.improvised = Improvised(sample.texts, self.file, earlier=self.improvised)
         performance = Performance(
             self._subject, seed=options.seed, improvised=self.improvised, given=options.given
         )  # fmt: skip
         self._stack.callback(performance.close)
-        if options.template is None:
-            trigger = _usual(performance.stage, options, sample, wanted("", None))
-        else:
-            name = "" if self._subject is None else self._subject.name
-            declared = declared_trigger(
-                performance.stage, options.template, name, dict(options.parameters), options.bodies,
-                wanted=wanted, kind=options.trigger, rule=options.rule,
-            )  # fmt: skip
-            trigger = declared.trigger
-            if self._subject is None:
-                directory = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="redrive-prove-")))
-                performance.subject = _inline(performance.stage, declared, options.template, directory)
+        trigger = self._trigger(performance, options, sample)
         if isinstance(performance.subject, NamedSubject):
             self._web = guessed_document(performance.subject.file)
         if options.bodies is None:
             trigger = with_hints(trigger, hints, wanted("", None).reading)
+        trigger = with_given(
+            performance.stage, trigger, performance.subject, options.variables, options.defaults
+        )  # fmt: skip
         trigger = _with_variables(performance, trigger, hints)
         trigger = replace(trigger, guesses={**trigger.guesses, **_told_of(hints)})
         given = provided(hints, self.asked)
-        if self.improvised is not None and isinstance(performance.subject, NamedSubject):
+        if isinstance(performance.subject, NamedSubject):
             known = {**os.environ, **process_variables(performance.stage, trigger), **trigger.variables}
             self.improvised.shown = shown_keys(performance.subject.file, known)
         for one in (options.given, given):
             if one.is_furnishing:
                 furnish(performance.stage, one, self.improvised)
                 settle_furnished(performance.stage, trigger)
-        if self.improvised is not None:
-            self.improvised.keep()
+        self.improvised.keep()
         places = {value: At(f"{VARIABLE}{name}") for name, value in trigger.variables.items()}
         bodies = {json.dumps(overlaid(self._web, [one.mend for one in hints.of(HTTP)])): HTTP}
         return Setting(performance, trigger, places, bodies)
+
+    def _trigger(self, performance: Performance, options: Options, sample: _Given) -> Trigger:
+        """What feeds the handler: as the template says, or as is usual."""
+        meant, stage = self._meant, performance.stage
+        if meant is None:
+            return _usual(stage, options, sample, self._wanted("", None))
+
+        def of_kind(feed: Feed, kind: Kind) -> tuple[tuple[str, ...], Mapping[str, str]]:
+            made = _sample(replace(options, trigger=kind), self._wanted("", None), self.file)
+            return called_event(feed, made.texts) if options.bodies is None else made.texts, made.guesses
+
+        declared = _declared(stage, meant, options, self._wanted, of_kind, sample)
+        if self._subject is None:
+            performance.subject = _inline(stage, declared, meant.template.file, self._directory)
+        return declared.trigger
 
 
 def _told_of(hints: Hints) -> dict[str, str]:
@@ -307,6 +326,34 @@ def _told_of(hints: Hints) -> dict[str, str]:
 def _performed_with(subject: Subject, options: Options) -> Callable[[int], Performance]:
     """Makes performances of a handler, by their seeds."""
     return lambda seed: Performance(subject, seed=seed, given=options.given)
+
+
+def _meant(subject: Subject | None, options: Options, directory: Path) -> Chosen | None:
+    """What the template says of the function under proof; None without a template."""
+    if options.template is None:
+        return None
+    return chosen(
+        options.template, options.parameters, subject, directory, logical_id=options.function, kind=options.trigger,
+        rule=options.rule,
+    )  # fmt: skip
+
+
+def _declared(
+    stage: Stage, meant: Chosen, options: Options, wanted: Callable[[str, Path | None], Wanted], of_kind: Sample,
+    sample: _Given,
+) -> Declared:  # fmt: skip
+    """The trigger in front of the handler, from a template."""
+    if meant.is_bare:
+        return bare_trigger(stage, meant.template, lambda: _usual(stage, options, sample, wanted("", None)))
+    if meant.function is not None and options.rule is None:
+        return function_trigger(
+            stage, meant.template, meant.function, options.bodies, wanted=wanted("", None), kind=options.trigger,
+            sample=of_kind,
+        )  # fmt: skip
+    name = "" if meant.subject is None else meant.subject.name
+    return declared_trigger(
+        stage, meant.template, name, options.bodies, wanted=wanted, kind=options.trigger, rule=options.rule
+    )
 
 
 def _usual(stage: Stage, options: Options, sample: _Given, wanted: Wanted) -> Trigger:

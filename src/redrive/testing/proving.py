@@ -30,6 +30,8 @@ class Prove:
         trigger: str | None = None,
         faults: int = FAULTS_DEFAULT,
         template: str | Path | None = None,
+        function: str = "",
+        env: Mapping[str, str] | None = None,
         parameters: Mapping[str, str] | None = None,
         effects: Sequence[str] = (),
         ignore: Sequence[str] = (),
@@ -48,12 +50,14 @@ class Prove:
         `handler` is `module:function`, importable from `root` (the working directory) and imported anew for each run;
         or a callable, which is used as it is; or None for the code in the template. `trigger` is one
         of `redrive prove --trigger`; None takes the template's, or a queue. `given` is what a file of `--given` says.
+        `function` is the logical id of one of the template's functions, and `env` are variables of the handler.
         Returns the verdict with its bounds. Errors: AssertionError with the counterexample; UserError as in `redrive
         prove`.
         """
         options = Options(
             faults=faults, seed=seed, bodies=None if event is None else bodies_of(event), trigger=_kind(trigger),
             template=None if template is None else Path(template), parameters=parameters or {},
+            function=function, variables=env or {},
             effects=tuple(effects), ignored=tuple(ignore), ledgers=tuple(ledgers), invariants=tuple(invariants),
             stable_results=stable_results, given=NOTHING_GIVEN if given is None else given_of(given),
         )  # fmt: skip
@@ -75,6 +79,8 @@ class Prove:
         messages: Sequence[str] | None = None,
         trigger: str | None = None,
         template: str | Path | None = None,
+        function: str = "",
+        env: Mapping[str, str] | None = None,
         parameters: Mapping[str, str] | None = None,
         effects: Sequence[str] = (),
         ignore: Sequence[str] = (),
@@ -92,7 +98,7 @@ class Prove:
         """
         options = Options(
             seed=seed, bodies=None if messages is None else tuple(messages), trigger=_kind(trigger),
-            parameters=parameters or {},
+            parameters=parameters or {}, function=function, variables=env or {},
             template=None if template is None else Path(template), effects=tuple(effects), ignored=tuple(ignore),
             ledgers=tuple(ledgers), invariants=tuple(invariants), stable_results=stable_results,
             given=NOTHING_GIVEN if given is None else given_of(given),

@@ -126,6 +126,8 @@ class Trigger:
     """Of a queue, what was given of the messages besides their bodies; empty if nothing was."""
     awaiting: Awaiting | None = None
     """Who awaits the answers of the function, if anybody does."""
+    fed_by: str = ""
+    """What the template has in front of the function, for the user."""
 
     def message(self, number: int) -> Message:
         """The message with this number as its producer sends it."""

@@ -29,7 +29,6 @@ from redrive.prove.search.clean import Clean, play_clean
 from redrive.prove.search.draws import Draws
 from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.search import Progress
-from redrive.prove.stage.parameters import missing_parameters
 from redrive.prove.stage.positions import skip_to_end
 from redrive.prove.stage.records import put_old_images, table_of
 from redrive.prove.stage.stage import SCOPE, START, Stage
@@ -126,8 +125,7 @@ def _prepared(options: Options) -> Iterator[World]:
 
 
 def _deployed(stage: Stage, template: Path, options: Options, unpacked: Path) -> _Deployed:
-    guesses = missing_parameters(template, options.parameters)
-    directories = deploy(stage, template, {**options.parameters, **guesses})
+    deployed = deploy(stage, template, options.parameters)
     resources = stage.call("cloudformation", "DescribeStackResources", StackName=STACK)["StackResources"]
     names = Names(resources)
     functions = {
@@ -135,10 +133,9 @@ def _deployed(stage: Stage, template: Path, options: Options, unpacked: Path) ->
         for one in resources
         if one["ResourceType"] == _FUNCTION
     }
-    parts, missing = _with_variables(functions_of(stage, functions, directories, unpacked))
+    parts, missing = _with_variables(functions_of(stage, functions, deployed.code, unpacked))
     wiring = read_wiring(stage, parts)
-    told = {f"parameter {name}": f"{value!r}, because the template has no default" for name, value in guesses.items()}
-    return _Deployed(parts, wiring, names, tuple(entrances(stage, wiring, names)), {**told, **missing})
+    return _Deployed(parts, wiring, names, tuple(entrances(stage, wiring, names)), {**deployed.guesses, **missing})
 
 
 def _with_variables(parts: Parts) -> tuple[Parts, Mapping[str, str]]:

@@ -75,6 +75,8 @@ def _settings(verdict: Verdict, options: Options, file: Path | None, root: Path 
     settings: dict[str, object] = {
         "entrance": options.entrance or options.rule or "",
         "trigger": verdict.trigger.value if is_told and not options.is_system else "",
+        "function": options.function,
+        "env": dict(options.variables),
         "parameters": dict(options.parameters),
         "effects": list(options.effects),
         "ignore": list(options.ignored),
