@@ -134,7 +134,7 @@ def _deployed(stage: Stage, template: Path, options: Options, unpacked: Path) ->
         for one in resources
         if one["ResourceType"] == _FUNCTION
     }
-    parts, missing = _with_variables(functions_of(stage, functions, deployed.code, unpacked))
+    parts, missing = _with_variables(functions_of(stage, deployed, functions, unpacked))
     wiring = read_wiring(stage, parts)
     return _Deployed(parts, wiring, names, tuple(entrances(stage, wiring, names)), {**deployed.guesses, **missing})
 
