@@ -96,7 +96,7 @@ def _proved(name: str, page: Console, aside: Console) -> Verdict:
     with _progress(aside) as progress:
         bar = progress.add_task("a run in which nothing goes wrong", total=None)
 
-        def follow(faults: int, histories: int, waiting: int) -> None:
+        def follow(faults: int, histories: int, waiting: int, _: str) -> None:
             progress.update(bar, completed=histories, total=histories + waiting, description=f"faults: {faults}")
 
         verdict = proof_of(name, follow)

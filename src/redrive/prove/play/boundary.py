@@ -29,8 +29,11 @@ from redrive.prove.play.transport import Asked, Transport, Way, can_retry
 from redrive.prove.process.exchange import HttpAnswer, HttpAsked
 from redrive.prove.process.http import answered_http
 from redrive.prove.process.http_async import answered_libraries
+from redrive.prove.process.sql_drivers import answered_sql
+from redrive.prove.process.sql_exchange import SqlAnswer, SqlAsked, SqlRefusal
 from redrive.prove.process.surroundings import replaced
 from redrive.prove.process.threads import Unordered
+from redrive.prove.process.waiters import ended_waiters
 from redrive.prove.stage.stage import models
 from redrive.prove.stage.tape import Known, Strayed
 
@@ -60,6 +63,9 @@ class Boundary:
             stack.enter_context(watched_effects(self._happening))
             stack.enter_context(answered_http(self.request))
             stack.enter_context(answered_libraries(self.request))
+            stack.enter_context(self._state.files.entered(self._state.subject.file))
+            stack.enter_context(answered_sql(self.query, self._connected))
+            stack.enter_context(ended_waiters(lambda service: service not in models().specs))
             stack.enter_context(transport.entered())
             yield
 
@@ -99,9 +105,11 @@ class Boundary:
             if call.service not in models().specs:
                 self._note_guess(call)
             if not self.is_handlers:
-                return transport.send(Asked(client, call, params, Way.NORMAL, lambda _: None, note_guess))
+                return transport.send(
+                    Asked(client, call, params, Way.NORMAL, lambda _: None, note_guess, state.read_json)
+                )
             with self._passed(call, self._note_call(call), is_retried=can_retry(client)) as passage, self._inside():
-                asked = Asked(client, call, params, passage.way, passage.take_effect, note_guess)
+                asked = Asked(client, call, params, passage.way, passage.take_effect, note_guess, state.read_json)
                 passage.answer = transport.send(asked)
             return passage.answer
 
@@ -116,6 +124,30 @@ class Boundary:
                 return state.web.answer(asked, call)
             with self._passed(call, self._note_call(call), is_retried=False) as passage, self._inside():
                 return state.web.pass_on(asked, call, passage, is_outage=call.name == state.outage)
+
+    def query(self, asked: SqlAsked) -> SqlAnswer | SqlRefusal:
+        """Answer a statement to a database."""
+        state = self._state
+        place = (state.running[-1].number if state.running else 0, asked.connection)
+        call = state.sql.call_of(place, asked)
+        with self._escaping():
+            if not state.threads.is_mine:
+                raise state.threads.refuse(f"a thread that goes on by itself asks a database: {asked.text}")
+            if call is None or not self.is_handlers:
+                return state.sql.answer(place, asked)
+            with self._passed(call, self._note_call(call), is_retried=False) as passage, self._inside():
+                answer = state.sql.pass_on(place, asked, passage)
+            return answer
+
+    @property
+    def running_number(self) -> int | None:
+        """The number of the run whose code is running; None inside its calls, and for any other code."""
+        return self._state.running[-1].number if self.is_handlers else None
+
+    def _connected(self) -> int | None:
+        """The number of a new connection to a database; None if it is none of the handler's."""
+        run = self.running_number
+        return None if run is None else self._state.sql.connect(run)
 
     @contextmanager
     def _happening(self, declared: Declared) -> Iterator[Passage]:

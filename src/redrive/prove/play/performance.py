@@ -22,11 +22,13 @@ from redrive.prove.play.events import DeadLettered, Event, Sent
 from redrive.prove.play.faults import Act, Leg
 from redrive.prove.play.running import Run
 from redrive.prove.play.runs import Runs
+from redrive.prove.play.sql import Sql
 from redrive.prove.play.state import Endless, State
 from redrive.prove.play.strikes import Strikes
 from redrive.prove.play.transport import Transport
 from redrive.prove.play.variables import process_variables
 from redrive.prove.play.web import Web
+from redrive.prove.process.files import Files
 from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.process.surroundings import Surroundings, variables
 from redrive.prove.process.threads import Threads
@@ -70,12 +72,14 @@ class Performance:
         self.surroundings = Surroundings()
         self._keys: dict[str, tuple[str, ...]] = {}
         threads = Threads(self._is_handlers, lambda: self.stage.now, self._sleep)
-        web = Web(given, self._guessed_document)
+        read_json = functools.cache(self._guessed_document)
+        web = Web(given, read_json)
         self.made_up = web.guesses
         """The answers that were made up: of HTTP, and of reads of what the engine does not have."""
         self._state = State(
-            self.stage, Journal((), self._key_names), self.surroundings, threads, web, improvised, subject,
-            dict(others),
+            self.stage, Journal((), self._key_names), self.surroundings, threads, web,
+            Files(lambda: self._boundary.running_number, lambda what, how: self.made_up.update({what: how})),
+            Sql(self.stage, lambda: self.subject.file, self.made_up), read_json, improvised, subject, dict(others),
         )  # fmt: skip
         self._runs = Runs(self._state)
         self._boundary = Boundary(self._state, self._runs)

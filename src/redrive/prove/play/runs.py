@@ -46,6 +46,9 @@ class Runs:
         finally:
             state.running.pop()
             state.surroundings.move_to(state.stage.now)
+            state.files.end(run.number)
+            if state.sql.has(run.number) and state.escape is None:
+                state.sql.end(run.number)
         if state.is_over:
             raise Known
         if state.escape is not None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from redrive.core.documents import Document
 from redrive.core.errors import Bug
 from redrive.prove.effects.journal import Journal
 from redrive.prove.play.events import Event
 from redrive.prove.play.faults import REDRIVES_MAX, Leg
 from redrive.prove.play.running import Run
+from redrive.prove.play.sql import Sql
 from redrive.prove.play.strikes import Strikes
 from redrive.prove.play.web import Web
+from redrive.prove.process.files import Files
 from redrive.prove.process.subject import Subject
 from redrive.prove.process.surroundings import Surroundings
 from redrive.prove.process.threads import Threads
@@ -37,6 +40,10 @@ class State:
     surroundings: Surroundings
     threads: Threads
     web: Web
+    files: Files
+    sql: Sql
+    read_json: Callable[[], Document]
+    """What the handler reads of JSON in answers that nobody has given."""
     improvised: Improvised | None
     main: Subject | None
     """The handler under proof, which runs for the trigger's function."""

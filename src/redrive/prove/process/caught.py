@@ -6,10 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from _typeshed import TraceFunction
+_Trace = Callable[[FrameType, str, object], "_Trace | None"]
 
 _CONTROL = (StopIteration, StopAsyncIteration, GeneratorExit)
 """Exceptions that end a loop or a generator, and are no errors."""
@@ -38,13 +36,13 @@ class Caught:
         finally:
             sys.settrace(before)
 
-    def _enter(self, frame: FrameType, event: str, arg: object) -> TraceFunction | None:
+    def _enter(self, frame: FrameType, event: str, arg: object) -> _Trace | None:
         """Look at the lines of a function of the user's."""
         is_own = bool(self._told_line(frame.f_code.co_filename, frame.f_lineno))
         frame.f_trace_lines = False
         return self._note if is_own else None
 
-    def _note(self, frame: FrameType, event: str, arg: object) -> TraceFunction:
+    def _note(self, frame: FrameType, event: str, arg: object) -> _Trace:
         """Note an exception at the innermost of the user's lines: outer ones see the same exception later."""
         error = arg[1] if event == "exception" and isinstance(arg, tuple) else None
         if isinstance(error, BaseException) and not isinstance(error, _CONTROL):

@@ -47,6 +47,11 @@ class Subject(Protocol):
         """`module:handler`."""
         ...
 
+    @property
+    def file(self) -> Path | None:
+        """The file of its code, as far as there is one."""
+        ...
+
     def environment(self) -> AbstractContextManager[Handler]:
         """While entered, the handler in an environment of its own. Errors: any exception of its module."""
         ...
@@ -175,6 +180,7 @@ class GivenSubject:
         self.name = f"{module}:{getattr(handler, '__qualname__', repr(handler))}"
         self._handler = handler
         file = inspect.getsourcefile(inspect.unwrap(handler)) if inspect.isroutine(handler) else None
+        self.file = Path(file) if file else None
         self._code = UserCode(Path(file or ".").resolve().parent)
 
     def environment(self) -> AbstractContextManager[Handler]:

@@ -95,7 +95,7 @@ class Searched:
         """Both searches as one, as of two draws of a handler's randomness."""
         sums = (self.histories + other.histories, self.merged + other.merged, self.runs + other.runs)
         is_finished = self.is_finished and other.is_finished
-        return Searched(*sums, other.found, min(self.faults, other.faults), is_finished)
+        return Searched(*sums, other.found, min(self.complete_faults, other.complete_faults), is_finished)
 
 
 Progress = Callable[[int, int, int, str], None]
