@@ -52,6 +52,7 @@ FLOW: dict[str, str] = {
     "prove/stage/tape.py:Strayed": "the user's handler must not go on",
     "sim/checkers/failures.py:RuleBroken": "the engine under test survives every Exception",
     "sim/weather.py:AnswerLost": "the engine under test survives every Exception",
+    "store/contents.py:StaleRead": "a step runs again, whatever it catches",
     "store/api.py:StartAnew": "a step that catches Exception must not keep what has to be undone",
 }
 

@@ -51,7 +51,7 @@ EVENT_CHARS_MAX = 600
 @click.option("--config-env", help="The environment in samconfig.toml whose parameters hold.  [default: default]")
 @click.option("--effect", "effects", multiple=True, metavar="PATTERN", help="Calls that are effects; repeatable.")
 @click.option("--ignore", "ignored", multiple=True, metavar="PATTERN", help="Calls that are none; repeatable.")
-@click.option("--given", type=click.Path(path_type=Path), help="Answers to requests over HTTP, in JSON or YAML.")
+@click.option("--given", type=click.Path(path_type=Path), help="What is there beforehand, and HTTP answers.")
 @click.option("--ledger", "ledgers", multiple=True, metavar="TABLE", help="The handler's memory; repeatable.")
 @click.option("--invariant", "invariants", multiple=True, metavar="MODULE:FUNCTION", help="What holds in the end.")
 @click.option("--stable-results", is_flag=True, help="Have repeated deliveries return what the first one returned.")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,18 +14,25 @@ from pathlib import Path
 import boto3
 
 from redrive.core.clock import Instant
+from redrive.core.documents import Document
 from redrive.core.errors import Bug, UserError
+from redrive.prove.calls.given import Given, GivenAnswer
 from redrive.prove.effects.contents import Left
 from redrive.prove.guess.answer_names import FAILURES, misspelt_names
+from redrive.prove.guess.bindings import variables_for
 from redrive.prove.guess.contents import PLAIN_FILE, FileContent, content_for
+from redrive.prove.guess.hints import VARIABLE, Hints, overlaid, told
+from redrive.prove.guess.http_answers import guessed_document
+from redrive.prove.guess.keys import shown_keys
 from redrive.prove.guess.reading import read_handler
-from redrive.prove.guess.variables import guessed_value
+from redrive.prove.guess.watched import HTTP, At
 from redrive.prove.play.events import Event
 from redrive.prove.play.faults import History, Leg, Strike
 from redrive.prove.play.performance import Performance
 from redrive.prove.play.transport import ENDPOINT_URL, Short, Transport, Wire
 from redrive.prove.play.variables import process_variables
 from redrive.prove.process.clients import remembered_clients
+from redrive.prove.process.exchange import HttpAnswer
 from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.process.surroundings import is_set
 from redrive.prove.process.threads import Unordered
@@ -31,9 +40,12 @@ from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_el
 from redrive.prove.search.draws import DRAWS_LOOKED_AT, Draws, draw_of, draws_of
 from redrive.prove.search.fitting import play_fitted
 from redrive.prove.search.options import DEFAULTS, Options
+from redrive.prove.search.rehearsing import Asked, Setting, provided, rehearse
 from redrive.prove.search.search import Found, Progress, Search, Searched
 from redrive.prove.stage.deliveries import TRIGGER, kind_for, kind_of_event, sample_message
 from redrive.prove.stage.envelopes import is_of_fifo
+from redrive.prove.stage.furnished import furnish
+from redrive.prove.stage.hinted import settle_furnished, with_envelopes, with_hints
 from redrive.prove.stage.inputs import inputs_for, usual_call
 from redrive.prove.stage.reports import WITHOUT, notes_of
 from redrive.prove.stage.rules import events_of, sample_event, usual_events
@@ -103,7 +115,7 @@ def _searched(
     whole: Searched | None = None
     for seed in prepared.draws.seeds:
         world = replace(prepared, seed=seed)
-        with _opened(world, options, Short) as performance:
+        with _opened(world, Short) as performance:
             clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
             require_matches(options, clean)
             searched = Search(performance, clean.judge, faults_max=options.faults).run(progress, may_go_on)
@@ -141,55 +153,133 @@ class _World:
     assumptions: Mapping[str, str]
     seed: int
     elsewhere: Sequence[Left]
+    given: Given
     draws: Draws
     """How it differs from draw to draw; the seed is that of one of them."""
 
 
 @contextmanager
 def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
-    """Make the world, and let the handler run once in it to see which resources it needs."""
+    """Make the world, and let the handler run in it, to see which resources and which guesses it needs."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(_unanswerable_told())
         stack.enter_context(remembered_clients())
-        wanted = _wanted(subject, options)
-        options, chosen = _with_kind(options, wanted("", None))
-        file = content_for(subject.file) if isinstance(subject, NamedSubject) else PLAIN_FILE
-        sample = _sample(options, wanted("", None), file)
-        sample = replace(sample, guesses={**chosen, **sample.guesses})
-        improvised = Improvised(sample.texts, file) if options.template is None else None
-        performance = Performance(subject, seed=options.seed, improvised=improvised, given=options.given)
-        stack.callback(performance.close)
+        made = _Maker(stack, subject, options)
+        setting, hints = made.set_up(Hints()), Hints()
+        options.told_events(setting.trigger.given or setting.trigger.bodies)
+        played = _played_through(setting)
+        if played is None:
+            hints = rehearse(made.set_up, made.asked)
+            setting = made.set_up(hints)
+            options = made.options_with(hints)
+            options.told_events(setting.trigger.given or setting.trigger.bodies)
+            played = _played_once(setting)
+        performance, trigger = setting.performance, setting.trigger
+        saved, fitted = played
+        draws = _draws(performance.subject, trigger, saved, options, made.improvised)
+        performance.stage.load(saved)
+        if made.improvised is not None:
+            made.improvised.repeat(performance.stage)
+        saved = performance.stage.save()
+        improvised = {} if made.improvised is None else made.improvised.assumptions
+        notes = _notes(performance, trigger)
+        assumptions = {**notes, **trigger.guesses, **fitted, **improvised, **performance.made_up}
+        yield _World(
+            performance.subject, trigger, saved, assumptions, options.seed,
+            _elsewhere(performance.subject, trigger, saved, options), options.given, draws,
+        )  # fmt: skip
+
+
+def _played_through(setting: Setting) -> tuple[Saved, Mapping[str, str]] | None:
+    """The world before its first message; None if the handler fails in it, or changes nothing."""
+    try:
+        played = _played_once(setting)
+    except UserError:
+        return None
+    return played if setting.performance.journal.counts() else None
+
+
+def _played_once(setting: Setting) -> tuple[Saved, Mapping[str, str]]:
+    """The world before its first message, after one run in it, and what of it was fitted to the answers."""
+    performance = setting.performance
+    saved = performance.stage.save()
+    performance.begin(setting.trigger)
+    with performance.entered(Short(performance.stage)):
+        return play_fitted(performance, saved)
+
+
+class _Maker:
+    """Makes worlds for a handler before its first run, alike but for the changes of guesses."""
+
+    def __init__(self, stack: contextlib.ExitStack, subject: Subject | None, options: Options) -> None:
+        self._stack = stack
+        self._subject = subject
+        self._wanted = _wanted(subject, options)
+        self._options, self._chosen = _with_kind(options, self._wanted("", None))
+        self.file = content_for(subject.file) if isinstance(subject, NamedSubject) else PLAIN_FILE
+        self.improvised: Improvised | None = None
+        self.asked = Asked()
+        self._web: Document = {}
+
+    def options_with(self, hints: Hints) -> Options:
+        """The options with the answers over HTTP that were changed."""
+        changed = [one.mend for one in hints.of(HTTP)]
+        if not changed:
+            return self._options
+        answer = GivenAnswer("*", HttpAnswer(body=json.dumps(overlaid(self._web, changed)).encode()))
+        given = self._options.given
+        return replace(self._options, given=replace(given, http=(*given.http, answer)))
+
+    def set_up(self, hints: Hints) -> Setting:
+        """A new world with these changes."""
+        options = self.options_with(hints)
+        wanted = self._wanted
+        sample = _sample(options, wanted("", None), self.file)
+        sample = replace(sample, guesses={**self._chosen, **sample.guesses})
+        if options.bodies is None:
+            sample = replace(sample, texts=with_envelopes(sample.texts, hints))
+        if options.template is None:
+            self.improvised = Improvised(sample.texts, self.file, earlier=self.improvised)
+        performance = Performance(
+            self._subject, seed=options.seed, improvised=self.improvised, given=options.given
+        )  # fmt: skip
+        self._stack.callback(performance.close)
         if options.template is None:
             trigger = _usual(performance.stage, options, sample, wanted("", None))
         else:
-            name = "" if subject is None else subject.name
+            name = "" if self._subject is None else self._subject.name
             declared = declared_trigger(
                 performance.stage, options.template, name, dict(options.parameters), options.bodies,
                 wanted=wanted, kind=options.trigger, rule=options.rule,
             )  # fmt: skip
             trigger = declared.trigger
-            if subject is None:
-                directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="redrive-prove-")))
+            if self._subject is None:
+                directory = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="redrive-prove-")))
                 performance.subject = _inline(performance.stage, declared, options.template, directory)
-        trigger = _with_variables(performance, trigger)
-        notes = _notes(performance, trigger)
-        options.told_events(trigger.given or trigger.bodies)
-        saved = performance.stage.save()
-        performance.begin(trigger)
-        with performance.entered(Short(performance.stage)):
-            saved, fitted = play_fitted(performance, saved)
-        draws = _draws(performance.subject, trigger, saved, options, improvised)
-        performance.stage.load(saved)
-        if improvised is not None:
-            improvised.repeat(performance.stage)
-        saved = performance.stage.save()
-        made = {} if improvised is None else improvised.assumptions
-        assumptions = {**notes, **trigger.guesses, **fitted, **made, **performance.made_up}
-        yield _World(
-            performance.subject, trigger, saved, assumptions, options.seed,
-            _elsewhere(performance.subject, trigger, saved, options),
-            draws,
-        )  # fmt: skip
+        if isinstance(performance.subject, NamedSubject):
+            self._web = guessed_document(performance.subject.file)
+        if options.bodies is None:
+            trigger = with_hints(trigger, hints, wanted("", None).reading)
+        trigger = _with_variables(performance, trigger, hints)
+        trigger = replace(trigger, guesses={**trigger.guesses, **_told_of(hints)})
+        given = provided(hints, self.asked)
+        if self.improvised is not None and isinstance(performance.subject, NamedSubject):
+            known = {**os.environ, **process_variables(performance.stage, trigger), **trigger.variables}
+            self.improvised.shown = shown_keys(performance.subject.file, known)
+        for one in (options.given, given):
+            if one.is_furnishing:
+                furnish(performance.stage, one, self.improvised)
+                settle_furnished(performance.stage, trigger)
+        if self.improvised is not None:
+            self.improvised.keep()
+        places = {value: At(f"{VARIABLE}{name}") for name, value in trigger.variables.items()}
+        bodies = {json.dumps(overlaid(self._web, [one.mend for one in hints.of(HTTP)])): HTTP}
+        return Setting(performance, trigger, places, bodies)
+
+
+def _told_of(hints: Hints) -> dict[str, str]:
+    """The changes for the user; variables are told apart."""
+    return dict(told(one) for one in hints.all if not one.mend.at.source.startswith(VARIABLE))
 
 
 def _usual(stage: Stage, options: Options, sample: _Given, wanted: Wanted) -> Trigger:
@@ -273,19 +363,22 @@ def _wanted(subject: Subject | None, options: Options) -> Callable[[str, Path | 
     return wanted
 
 
-def _with_variables(performance: Performance, trigger: Trigger) -> Trigger:
+def _with_variables(performance: Performance, trigger: Trigger, hints: Hints) -> Trigger:
     """The trigger with a guess at each variable that the handler reads and nobody has set."""
     subject = performance.subject
     if not isinstance(subject, NamedSubject):
         return trigger
     known = process_variables(performance.stage, trigger)
-    missing = {
-        name: place
-        for name, place in read_handler(subject.file, subject.function).variables.items()
-        if name not in known and not is_set(name)
+    wanted = dict.fromkeys(hints.missing_variables, "") | read_handler(subject.file, subject.function).variables
+    missing = {name: place for name, place in wanted.items() if name not in known and not is_set(name)}
+    fitting = variables_for(subject.file, missing, own_queue=trigger.queue_url)
+    variables = {name: fitting[name].value for name in missing} | {
+        name: value for name, value in hints.variables.items() if name in missing
     }
-    variables = {name: guessed_value(name) for name in missing}
-    told = {f"variable {name}": f"{variables[name]!r}, because {place} reads it" for name, place in missing.items()}
+    told = {
+        f"variable {name}": f"{variables[name]!r}, {fitting[name].because(place or hints.missing_variables[name])}"
+        for name, place in missing.items()
+    }
     return replace(trigger, variables=variables, guesses={**trigger.guesses, **told})
 
 
@@ -300,9 +393,9 @@ def _inline(stage: Stage, declared: Declared, template: Path, directory: Path) -
 
 
 @contextmanager
-def _opened(world: _World, options: Options, transport: Callable[[Stage], Transport]) -> Iterator[Performance]:
+def _opened(world: _World, transport: Callable[[Stage], Transport]) -> Iterator[Performance]:
     """A performance of that world after the message was sent."""
-    performance = Performance(world.subject, seed=world.seed, given=options.given)
+    performance = Performance(world.subject, seed=world.seed, given=world.given)
     with contextlib.closing(performance):
         performance.stage.load(world.saved)
         performance.begin(world.trigger)
@@ -364,7 +457,7 @@ def _tried(world: _World, options: Options, example: Counterexample, effects: Ma
     left = iter(range(TRIED_MAX))
     try:
         again, _ = _played(changed, options, example.history, Short)
-        with _opened(changed, options, Short) as performance:
+        with _opened(changed, Short) as performance:
             clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
             search = Search(performance, clean.judge, faults_max=faults)
             searched = search.run(lambda *_: None, lambda: next(left, None) is not None)
@@ -379,7 +472,7 @@ def _played(
     world: _World, options: Options, history: History, transport: Callable[[Stage], Transport] = Wire
 ) -> tuple[Counterexample | None, Sequence[Strike]]:
     """The violation in a history, and the strikes whose calls it does not reach."""
-    with _opened(world, options, transport) as performance:
+    with _opened(world, transport) as performance:
         clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
         events: list[Event] = []
         named: list[Leg] = []

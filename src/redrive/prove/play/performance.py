@@ -74,6 +74,8 @@ class Performance:
         threads = Threads(self._is_handlers, lambda: self.stage.now, self._sleep)
         read_json = functools.cache(self._guessed_document)
         web = Web(given, read_json)
+        self.web = web
+        """The servers of the world."""
         self.made_up = web.guesses
         """The answers that were made up: of HTTP, and of reads of what the engine does not have."""
         self._state = State(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -38,7 +39,25 @@ def failed(performance: Performance, event: Ended) -> UserError:
     if kind in _UNLOADED:
         return UserError(f"The handler cannot be loaded: {told}", next_step=_UNLOADED[kind], exit_code=2)
     what = f"The handler fails although nothing goes wrong: {told}{_failed_at(performance)}{_said(performance)}"
-    return UserError(what, next_step=_guesses_told(performance, told) + _message_told(performance), exit_code=2)
+    next_step = _guesses_told(performance, told) + _message_told(performance) + _command(performance, told)
+    return UserError(what, next_step=next_step, exit_code=2)
+
+
+_ABSENT = re.compile(r"NoSuchKey|ResourceNotFound|ParameterNotFound|KeyError: '(Item|Items|Attributes)'|\(404\)")
+
+
+def _command(performance: Performance, told: str) -> str:
+    """The one command to type next: it sets the variable, gives what is missing, or keeps the event to be changed."""
+    line = "".join(performance.failed_at[-1:])
+    command = f"redrive prove {performance.subject.name}"
+    variable = next((name for name in performance.trigger.variables if name in f"{line} {told}"), None)
+    if variable is not None:
+        return f"\n  Next: {variable}=VALUE {command}"
+    if _ABSENT.search(told):
+        return (
+            f"\n  Next: {command} --given given.yaml, with rows, objects, secrets or parameters that are there before."
+        )
+    return f"\n  Next: {command} --save-event event.json; change the file, and give it with --event event.json."
 
 
 def left(performance: Performance, events: Sequence[Event]) -> UserError:

@@ -339,8 +339,8 @@ class Stage:
         self._ask(asked, lambda: self.engine.settle(attempt, result))
 
     def _more_deciding(self) -> str:
-        more = self.more_deciding
-        return "" if more is None else self._answered(("more deciding",), lambda: self.engine.run(more), ()).given()
+        # Not as a question: it may decide by more than the tables have.
+        return "" if self.more_deciding is None else self.engine.run(self.more_deciding)
 
     def _ask(
         self, asked: tuple[object, ...], ask: Callable[[], T], *, place: tuple[object, ...] = (),
