@@ -34,6 +34,7 @@ BROAD_EXCEPTS: dict[str, tuple[int, str]] = {
     "invoke/runtime/handlers.py": (1, "it runs the user's function"),
     "invoke/inline.py": (1, "it runs the user's module"),
     "prove/play/runs.py": (1, "it runs the user's module"),
+    "prove/whole.py": (1, "one function's defect must not stop the proofs of the others"),
     "prove/process/threads.py": (3, "it runs the user's threads, and raises their errors where they belong"),
     "services/lambda_/workers/mappings.py": (1, "a defect in settling one batch is told, and the others go on"),
     "services/lambda_/workers/streams.py": (1, "as above"),
@@ -52,6 +53,7 @@ FLOW: dict[str, str] = {
     "prove/stage/tape.py:Strayed": "the user's handler must not go on",
     "sim/checkers/failures.py:RuleBroken": "the engine under test survives every Exception",
     "sim/weather.py:AnswerLost": "the engine under test survives every Exception",
+    "store/contents.py:StaleRead": "a step runs again, whatever it catches",
     "store/api.py:StartAnew": "a step that catches Exception must not keep what has to be undone",
 }
 

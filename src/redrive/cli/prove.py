@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from redrive.cli.paragraphs import print_paragraph
+from redrive.cli.systems import print_system
 from redrive.cli.verdicts import print_change, print_steps
 from redrive.core.errors import UserError
 
@@ -19,15 +21,19 @@ if TYPE_CHECKING:
 
     from redrive.prove.judge.judge import Invariant
     from redrive.prove.process.subject import NamedSubject
+    from redrive.prove.search.options import Options
     from redrive.prove.search.search import Progress
     from redrive.prove.stage.trigger import Kind
     from redrive.prove.tell.verdict import Counterexample, Verdict
+    from redrive.prove.whole import Provable
 
 LIVE_EVERY_MS = 100
 """The time between two updates of the progress, on a terminal."""
 PROGRESS_EVERY_MS = 10_000
 """The time between two lines of progress, if there is no terminal."""
 EXIT_UNFINISHED = 3
+HANDLERS_MAX = 5
+"""So many handlers without a template are proved one after the other; more are listed."""
 TRIGGERS = (
     "sqs", "fifo", "eventbridge", "schedule", "lambda", "s3", "sns", "kinesis", "dynamodb", "task", "api",
 )  # fmt: skip
@@ -41,17 +47,24 @@ EVENT_CHARS_MAX = 600
 @click.command()
 @click.argument("handler", required=False, metavar="MODULE:HANDLER")
 @click.option("--event", type=click.Path(path_type=Path), help="The message or event, or an SQS event, in JSON.")
-@click.option("--faults", default=3, show_default=True, type=click.IntRange(0, 6), help="Up to how many faults.")
+@click.option("--system", type=click.Path(path_type=Path), metavar="TEMPLATE", help="Prove all its functions together.")
+@click.option("--entrance", metavar="LOGICAL_ID", help="Where the event comes into the system.")
+@click.option("--faults", type=click.IntRange(0, 6), help="Up to how many faults.  [default: 3; of a system 2]")
 @click.option("--trigger", type=click.Choice(TRIGGERS), help="What feeds it.")
 @click.option("--event-type", help="The kind of AWS's own event to make, as in 'Object Created'.")
 @click.option("--rule", metavar="LOGICAL_ID", help="Which of the template's rules invokes it.")
 @click.option("--save-event", type=click.Path(path_type=Path), help="Write the event to a file, to change it.")
 @click.option("--template", type=click.Path(path_type=Path), help="The template with queue and tables.")
+@click.option("--all", "is_all", is_flag=True, help="Prove all functions, one after the other.")
+@click.option("--function", default="", metavar="LOGICAL_ID", help="Which of the template's functions to prove.")
+@click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="A variable; repeatable.")
+@click.option("--env-file", type=click.Path(path_type=Path), help="A file of variables, NAME=VALUE in each line.")
+@click.option("--root", type=click.Path(path_type=Path), help="The folder from which the handler imports.")
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="KEY=VALUE", help="A parameter; repeatable.")
 @click.option("--config-env", help="The environment in samconfig.toml whose parameters hold.  [default: default]")
 @click.option("--effect", "effects", multiple=True, metavar="PATTERN", help="Calls that are effects; repeatable.")
 @click.option("--ignore", "ignored", multiple=True, metavar="PATTERN", help="Calls that are none; repeatable.")
-@click.option("--given", type=click.Path(path_type=Path), help="Answers to requests over HTTP, in JSON or YAML.")
+@click.option("--given", type=click.Path(path_type=Path), help="What is there beforehand, and HTTP answers.")
 @click.option("--ledger", "ledgers", multiple=True, metavar="TABLE", help="The handler's memory; repeatable.")
 @click.option("--invariant", "invariants", multiple=True, metavar="MODULE:FUNCTION", help="What holds in the end.")
 @click.option("--stable-results", is_flag=True, help="Have repeated deliveries return what the first one returned.")
@@ -60,8 +73,9 @@ EVENT_CHARS_MAX = 600
 @click.option("--export", type=click.Path(path_type=Path), help="Write a counterexample as a pytest file.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to print the result.")
 def command(
-    handler: str | None, event: Path | None, faults: int, trigger: str | None, event_type: str | None,
-    rule: str | None, save_event: Path | None, template: Path | None,
+    handler: str | None, event: Path | None, system: Path | None, entrance: str | None, faults: int | None,
+    trigger: str | None, event_type: str | None, rule: str | None, save_event: Path | None, template: Path | None,
+    is_all: bool, function: str, variables: tuple[str, ...], env_file: Path | None, root: Path | None,
     parameters: tuple[str, ...], config_env: str | None, effects: tuple[str, ...], ignored: tuple[str, ...],
     given: Path | None, ledgers: tuple[str, ...], invariants: tuple[str, ...], stable_results: bool,
     seconds: float | None, seed: int, export: Path | None, output: str,
@@ -72,43 +86,77 @@ def command(
     it. In a history, runs
     crash, calls fail or lose their answers, messages come twice, at once or days later, and dead letters are redriven.
     A queue feeds the handler, or whatever the template or --trigger says: events, a stream, a task of Step Functions,
-    an API.
-    Without MODULE:HANDLER the code in the template is proved. Exit code 1 if there is such a history; 3 if the search
-    was stopped by --seconds before it had played all of them.
+    an API. With --system all functions of a template run together: one event comes in, and faults strike anywhere.
+    Without MODULE:HANDLER the functions of the project's template are proved: of SAM or CloudFormation, of the CDK's
+    output in cdk.out, or of Terraform's plan (terraform show -json). Exit code 1 if there is such a history; 2 if a
+    function cannot be proved; 3 if the search was stopped by --seconds before it had played all of them.
 
     PATTERN is SERVICE:OPERATION:NAME with wildcards, as in 'dynamodb:PutItem:reports*' or
     'http:POST:api.example.com/charges*'. What is not to be looked at can
     also be an attribute of an item or a parameter of a call: --ignore 'dynamodb:UpdateItem:reports#attempts'.
     """
+    _require_one_subject(handler, system, entrance)
     console = Console(stderr=True)
     if not console.is_terminal:
-        click.echo(f"proving {handler or template}", err=True)
+        click.echo(f"proving {handler or system or template or Path.cwd().name}", err=True)
     with console.status("loading the engine"):  # It has all services, and loading them takes a second.
         from redrive.prove.calls.given import NOTHING_GIVEN, read_given
-        from redrive.prove.proving import prove
-        from redrive.prove.search.options import Options
+        from redrive.prove.project.environment import FILE, pairs_of, read_variables
+        from redrive.prove.search.options import FAULTS_DEFAULT, FAULTS_OF_SYSTEMS, Options
         from redrive.prove.stage.trigger import read_event
-        from redrive.prove.tell.export import as_test
 
-    if handler is None and template is None:
-        raise UserError("There is nothing to prove.", next_step="Name a handler as module:function.", exit_code=2)
+    template = system or template
     if rule is not None and template is None:
         raise UserError("--rule names a rule of a template.", next_step="Give --template FILE.", exit_code=2)
     if export is not None and not export.absolute().parent.is_dir():
         raise UserError(f"There is no directory {export.parent}.", next_step=f"mkdir -p {export.parent}", exit_code=2)
+    given_parameters = pairs_of(parameters, "--parameter")
     options = Options(
-        faults=faults, seed=seed, trigger=_kind(trigger, event_type, template), template=template,
+        faults=(FAULTS_DEFAULT if system is None else FAULTS_OF_SYSTEMS) if faults is None else faults,
+        is_system=system is not None, entrance=entrance, seed=seed, template=template,
+        trigger=_kind(trigger, event_type, template), function=function,
+        variables={**({} if env_file is None else read_variables(env_file)), **pairs_of(variables, "--env")},
+        defaults=read_variables(Path(FILE)) if Path(FILE).is_file() else {},
         event_type=event_type, rule=rule, told_events=_saver(save_event),
         bodies=None if event is None else read_event(event),
-        parameters=_configured(template, config_env) | _pairs(parameters), effects=effects, ignored=ignored,
+        parameters=_configured(template, config_env) | given_parameters, effects=effects, ignored=ignored,
         ledgers=ledgers, invariants=tuple(map(_invariant, invariants)), stable_results=stable_results,
         given=NOTHING_GIVEN if given is None else read_given(given),
     )  # fmt: skip
-    subject = _subject(handler)
+
+    def options_of(found: Path | None, logical_id: str) -> Options:
+        return replace(
+            options, template=found, function=logical_id, parameters=_configured(found, config_env) | given_parameters
+        )
+
+    if handler is None and rule is None and system is None:
+        targets = _targets(template, function, options_of, is_all=is_all)
+        if len(targets) > 1 or is_all:
+            if event is not None or save_event is not None or export is not None:
+                raise UserError(
+                    f"--event, --save-event and --export are about one function, and {len(targets)} are proved.",
+                    next_step="Name one with --function LOGICAL_ID.", exit_code=2,
+                )  # fmt: skip
+            raise SystemExit(_prove_whole(targets, options_of, seconds, output))
+        handler = targets[0].handler or None
+        options = options_of(targets[0].template, targets[0].function)
+    elif function and template is None:
+        meant = _targets(None, function, options_of, is_all=False)[0]
+        options = options_of(meant.template, meant.function)
+    _prove_one(_subject(handler, root), options, seconds=seconds, output=output, export=export)
+
+
+def _prove_one(
+    subject: NamedSubject | None, options: Options, *, seconds: float | None, output: str, export: Path | None
+) -> None:
+    """Prove one handler, print the verdict, and end with its exit code."""
+    from redrive.prove.tell.export import as_test
+
+    console = Console(stderr=True)
     with console.status("the first run, in which nothing goes wrong") as status:
         is_live = console.is_terminal
         progress = _progress(status.update, LIVE_EVERY_MS) if is_live else _progress(_print_line, PROGRESS_EVERY_MS)
-        verdict = prove(subject, options, progress=progress, may_go_on=_until(seconds))
+        verdict = _proved(subject, options, progress, _until(seconds))
     if output == "json":
         click.echo(verdict.as_json())
     else:
@@ -123,6 +171,26 @@ def command(
         )
         click.echo(f"The history is in {export}: a test that fails until the handler is mended.", err=True)
     raise SystemExit(1)
+
+
+def _proved(
+    subject: NamedSubject | None, options: Options, progress: Progress, may_go_on: Callable[[], bool]
+) -> Verdict:  # fmt: skip
+    from redrive.prove.proving import prove
+    from redrive.prove.system.proving import prove_system
+
+    if options.is_system:
+        return prove_system(options, progress=progress, may_go_on=may_go_on)
+    return prove(subject, options, progress=progress, may_go_on=may_go_on)
+
+
+def _require_one_subject(handler: str | None, system: Path | None, entrance: str | None) -> None:
+    if handler is not None and system is not None:
+        raise UserError(
+            "A handler is proved, or a system.", next_step="Leave out the handler, or --system.", exit_code=2
+        )
+    if entrance is not None and system is None:
+        raise UserError("--entrance is of a system.", next_step="Give --system TEMPLATE.", exit_code=2)
 
 
 def _kind(trigger: str | None, event_type: str | None, template: Path | None) -> Kind | None:
@@ -147,10 +215,76 @@ def _saver(file: Path | None) -> Callable[[Sequence[str]], None]:
     return save
 
 
-def _subject(handler: str | None) -> NamedSubject | None:
+def _subject(handler: str | None, root: Path | None) -> NamedSubject | None:
     from redrive.prove.process.subject import subject_of
 
-    return None if handler is None else subject_of(handler, Path.cwd())
+    return None if handler is None else subject_of(handler, Path.cwd(), imports=root)
+
+
+def _targets(
+    template: Path | None, function: str, options_of: Callable[[Path | None, str], Options], *, is_all: bool
+) -> list[Provable]:
+    """What is to be proved if no handler is named: the functions of the project, or its handlers. Errors: UserError."""
+    from redrive.prove.project.finding import find_templates, hint_for
+    from redrive.prove.whole import chosen_target, handler_targets, targets_of
+
+    here = Path.cwd()
+    templates = find_templates(here) if template is None else [template]
+    targets = targets_of(templates, lambda file: options_of(file, "").parameters)
+    if function:
+        return [chosen_target(targets, function)]
+    if targets:
+        if template is None:
+            names = ", ".join(str(file.relative_to(here)) for file in templates if file.is_relative_to(here))
+            click.echo(f"Found {names} with {len(targets)} function{'s' if len(targets) > 1 else ''}.", err=True)
+        return targets
+    hint = hint_for(here) if template is None else f"The template {template} has no function."
+    handlers = handler_targets(here)
+    if not handlers:
+        raise UserError(
+            f"There is nothing to prove. {hint}".strip(),
+            next_step="Name a handler as module:function, or path/to/file.py:function.", exit_code=2,
+        )  # fmt: skip
+    if len(handlers) > HANDLERS_MAX and not is_all:
+        commands = "".join(f"\n    {one.command}" for one in handlers)
+        raise UserError(
+            f"{hint} No template was found, and {len(handlers)} handlers were.".strip(),
+            next_step=f"Prove one of them, or all with --all:{commands}", exit_code=2,
+        )  # fmt: skip
+    if hint:
+        click.echo(f"{hint} Meanwhile its handlers are proved as they are.", err=True)
+    return handlers
+
+
+def _prove_whole(
+    targets: Sequence[Provable], options_of: Callable[[Path | None, str], Options], seconds: float | None, output: str
+) -> int:
+    """Prove several functions; returns the exit code."""
+    from redrive.cli.prove_all import print_json, print_table, tell_row
+    from redrive.core.clock import monotonic_ms
+    from redrive.prove.whole import Row, exit_code, prove_all
+
+    done: list[Row] = []
+
+    def tell(row: Row) -> None:
+        done.append(row)
+        tell_row(row, len(done), len(targets))
+
+    console = Console(stderr=True)
+    with console.status("") as status:
+
+        def progress(target: Provable) -> Progress:
+            status.update(target.label)
+            if console.is_terminal:
+                return _progress(lambda text: status.update(f"{target.label}: {text}"), LIVE_EVERY_MS)
+            return _progress(_print_line, PROGRESS_EVERY_MS)
+
+        rows = prove_all(
+            targets, lambda target: options_of(target.template, target.function), now_ms=monotonic_ms,
+            progress=progress, may_go_on=lambda: _until(seconds), told=tell,
+        )  # fmt: skip
+    (print_json if output == "json" else print_table)(rows)
+    return exit_code(rows)
 
 
 def _invariant(name: str) -> Invariant:
@@ -176,16 +310,6 @@ def _configured(template: Path | None, environment: str | None) -> dict[str, str
 
     file = None if template is None else find_config(template, None)
     return dict(read_config(file, environment).parameters)
-
-
-def _pairs(given: tuple[str, ...]) -> dict[str, str]:
-    pairs = {}
-    for text in given:
-        key, equals, value = text.partition("=")
-        if not key or not equals:
-            raise UserError(f"--parameter {text!r} is not KEY=VALUE.", exit_code=2)
-        pairs[key] = value
-    return pairs
 
 
 def _progress(say: Callable[[str], None], every_ms: int) -> Progress:
@@ -235,6 +359,8 @@ def _print(verdict: Verdict) -> None:
     print_paragraph(console, f"{verdict.handler}: {verdict.sentence}", first=first, mark=mark)
     effects = ", ".join(f"{count} × {kind}" for kind, count in verdict.effects.items())
     print_paragraph(console, effects, first="  effects of a clean run: ")
+    if verdict.system:
+        print_system(console, verdict.system)
     print_paragraph(console, verdict.ledger or "none was recognised", first="  ledger: ")
     if verdict.randomness:
         print_paragraph(console, verdict.randomness, first="  randomness: ")

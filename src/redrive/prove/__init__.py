@@ -2,7 +2,19 @@
 
 The rooms, top to bottom; a room imports only rooms below it:
 
+    system     parts.py      the functions of a template that take part, and those that are left out
+               wiring.py     what feeds which function, what is passage, and what leaves the system
+               entrances.py  where an event comes into a system
+               incoming.py   the event, and how it is sent
+               messages.py   what is on its way in a system, and its dead letters
+               performance.py  one leg of a system's history
+               search.py     the faults of a system
+               advice.py     what to do about a history of a system
+               proving.py    a proof of a system from beginning to end
+    whole      all functions of a project, one proof after the other
     proving    a proof from beginning to end
+    making     the world of a handler: declared by a template, or guessed until the handler comes through
+    world      a world before its first message, and performances in it
     tell       verdict.py    the result of a search
                story.py      a history told in numbered steps
                advice/       what to do about it: causes.py recognises why by the history's structure, words.py says
@@ -36,7 +48,10 @@ The rooms, top to bottom; a room imports only rooms below it:
                trigger.py    the queue, dead-letter queue, mapping and function in front of the handler, and its event
                rules.py      the same for events that invoke the function: given, or a sample that a rule matches
                sampled.py    the sample event: of a kind of AWS's own, completed by what the handler reads
-               parameters.py values for the parameters of a template that have no default
+               called.py     the event of a function that an API, a topic or a custom resource calls
+               chosen.py     the function of a template under proof, and the code that stands for it
+               direct.py     of a template the function that is invoked asynchronously
+               variables.py  variables that the user has given, as those of the function
                records.py    records of streams: as they are given, and as they are put
                positions.py  how far a mapping has read its stream, and what is read again
                streams.py    the function that a stream feeds: made for the handler, or of a template
@@ -52,6 +67,20 @@ The rooms, top to bottom; a room imports only rooms below it:
                fed.py        the same for topics, buckets, schedules, tasks and APIs
                state_machines.py  the tasks of a template's state machines
                tables.py     undeclared tables and queues, made to fit the handler's calls
+    project    finding.py    where a project has its template, or handlers without any
+               source.py     a template of any kind, as CloudFormation after its transforms
+               assets.py     where the CDK has put code
+               parameters.py values for the parameters of a template that have no default
+               plans.py      a plan of Terraform: its resources and what they refer to
+               resources.py  Terraform's types in CloudFormation's words
+               terraform.py  a plan as a template
+               hcl.py        single arguments in Terraform's source
+               functions.py  the functions of a template, and what feeds each
+               choosing.py   which function is meant
+               focus.py      a template made ready for one function, with stubs
+               environment.py  variables in files and on the command line
+               packages.py   packages that are not there, and the command that installs them
+               nodes.py      values of templates
     effects    declared.py   effects that the user declared with redrive.handler
                contents.py   the contents of what is left behind
                journal.py    the effects that a history leaves behind

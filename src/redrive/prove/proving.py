@@ -2,81 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-import boto3
-
-from redrive.core.clock import Instant
 from redrive.core.errors import Bug, UserError
-from redrive.prove.effects.contents import Left
-from redrive.prove.guess.answer_names import FAILURES, misspelt_names
-from redrive.prove.guess.contents import PLAIN_FILE, FileContent, content_for
-from redrive.prove.guess.reading import read_handler
-from redrive.prove.guess.variables import guessed_value
+from redrive.prove.making import performed_with, prepared
 from redrive.prove.play.events import Event
 from redrive.prove.play.faults import History, Leg, Strike
-from redrive.prove.play.performance import Performance
-from redrive.prove.play.transport import ENDPOINT_URL, Short, Transport, Wire
-from redrive.prove.play.variables import process_variables
-from redrive.prove.process.clients import remembered_clients
+from redrive.prove.play.transport import Short, Transport, Wire
 from redrive.prove.process.subject import NamedSubject, Subject
-from redrive.prove.process.surroundings import is_set
-from redrive.prove.process.threads import Unordered
-from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_elsewhere, play_clean, require_matches
-from redrive.prove.search.draws import DRAWS_LOOKED_AT, Draws, draw_of, draws_of
-from redrive.prove.search.fitting import play_fitted
+from redrive.prove.search.clean import Clean, learn, require_matches
 from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.search import Found, Progress, Search, Searched
-from redrive.prove.stage.deliveries import TRIGGER, kind_for, kind_of_event, sample_message
-from redrive.prove.stage.envelopes import is_of_fifo
-from redrive.prove.stage.inputs import inputs_for, usual_call
-from redrive.prove.stage.reports import WITHOUT, notes_of
-from redrive.prove.stage.rules import events_of, sample_event, usual_events
-from redrive.prove.stage.sampled import Wanted
-from redrive.prove.stage.stage import SCOPE, Stage
-from redrive.prove.stage.streams import usual_stream
-from redrive.prove.stage.tables import Improvised
-from redrive.prove.stage.tape import Saved
-from redrive.prove.stage.template import (
-    Declared,
-    code_directory,
-    declared_trigger,
-    has_inline_code,
-    inline_subject,
-    local_subject,
-)
-from redrive.prove.stage.trigger import Kind, Trigger, usual_trigger
-from redrive.prove.tell.advice.advice import advice_for
+from redrive.prove.stage.stage import Stage
 from redrive.prove.tell.advice.case import Case
 from redrive.prove.tell.story import tell
 from redrive.prove.tell.verdict import Bounds, Counterexample, Verdict, tried_told
+from redrive.prove.world import EndedWorld, World, opened
 
 TRIED_MAX = 300
 """How many histories are played at most to try a change of the source."""
-
-
-class EndedWorld:
-    """The world at the end of a history, for the user's invariants."""
-
-    def __init__(self, performance: Performance) -> None:
-        self._performance = performance
-
-    @property
-    def now(self) -> Instant:
-        """The virtual time, in milliseconds since the epoch."""
-        return self._performance.stage.now
-
-    def client(self, service: str) -> object:
-        """A boto3 client of this world."""
-        return boto3.client(
-            service, region_name=SCOPE.region, endpoint_url=ENDPOINT_URL, aws_access_key_id=SCOPE.account,
-            aws_secret_access_key=SCOPE.account,
-        )  # fmt: skip
 
 
 def prove(
@@ -88,31 +33,40 @@ def prove(
     Without a subject, the code in the template is proved. Errors: UserError if the handler fails without any fault, has
     no visible effect, or behaves differently from run to run.
     """
-    with _prepared(subject, options) as prepared:
-        world, clean, searched = _searched(prepared, options, progress, may_go_on)
-        example = None if searched.found is None else _confirmed(world, options, searched.found)
-        if example is not None:
-            example = _tried(world, options, example, clean.effects)
-    return _verdict(world, options, clean, searched, example)
+    with prepared(subject, options) as world:
+        return searched_in(world, options, progress=progress, may_go_on=may_go_on)
+
+
+def searched_in(
+    prepared: World, options: Options, *, progress: Progress = lambda *_: None,
+    may_go_on: Callable[[], bool] = lambda: True,
+) -> Verdict:  # fmt: skip
+    """Search the histories of a world that is prepared."""
+    world, clean, searched, told = _searched(prepared, options, progress, may_go_on)
+    example = None if searched.found is None else _confirmed(world, options, searched.found)
+    if example is not None:
+        example = _tried(world, options, example, clean.effects)
+    return replace(_verdict(world, options, clean, searched, example), system=told)
 
 
 def _searched(
-    prepared: _World, options: Options, progress: Progress, may_go_on: Callable[[], bool]
-) -> tuple[_World, Clean, Searched]:  # fmt: skip
+    prepared: World, options: Options, progress: Progress, may_go_on: Callable[[], bool]
+) -> tuple[World, Clean, Searched, Mapping[str, object]]:
     """Search on each draw that is to be judged, until a counterexample is found; with the world of the last draw."""
     whole: Searched | None = None
     for seed in prepared.draws.seeds:
         world = replace(prepared, seed=seed)
-        with _opened(world, options, Short) as performance:
+        with opened(world, Short) as performance:
             clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
             require_matches(options, clean)
-            searched = Search(performance, clean.judge, faults_max=options.faults).run(progress, may_go_on)
+            told = world.told(performance, clean)
+            searched = world.search(performance, clean.judge, faults_max=options.faults).run(progress, may_go_on)
         whole = searched if whole is None else whole.with_more(searched)
         if whole.found is not None or not whole.is_finished:
             break
     if whole is None:
         raise Bug("a proof without a draw")
-    return world, clean, whole
+    return world, clean, whole, told
 
 
 def replay(subject: Subject | None, history: History, options: Options = DEFAULTS) -> Counterexample | None:
@@ -121,228 +75,22 @@ def replay(subject: Subject | None, history: History, options: Options = DEFAULT
     A handler that has changed since may make other calls: faults strike at calls of the same kind. Errors: UserError if
     there is no such call, and no rule is broken.
     """
-    with _prepared(subject, options) as world:
-        example, unmet = _played(world, options, history)
+    with prepared(subject, options) as world:
+        return replayed_in(world, history, options)
+
+
+def replayed_in(world: World, history: History, options: Options) -> Counterexample | None:
+    """Play one history in a world that is prepared."""
+    example, unmet = _played(world, options, history)
     if example is None and unmet:
         raise UserError(
             f"This history does not fit the handler any more: it does not come to {unmet[0]}.",
-            next_step=f"Prove it again: redrive prove {world.subject.name}", exit_code=2,
+            next_step=f"Prove it again: redrive prove {world.name}", exit_code=2,
         )  # fmt: skip
     return example
 
 
-@dataclass(frozen=True, slots=True)
-class _World:
-    """The handler's world before its message is sent: with its resources, declared or guessed."""
-
-    subject: Subject
-    trigger: Trigger
-    saved: Saved
-    assumptions: Mapping[str, str]
-    seed: int
-    elsewhere: Sequence[Left]
-    draws: Draws
-    """How it differs from draw to draw; the seed is that of one of them."""
-
-
-@contextmanager
-def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
-    """Make the world, and let the handler run once in it to see which resources it needs."""
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(_unanswerable_told())
-        stack.enter_context(remembered_clients())
-        wanted = _wanted(subject, options)
-        options, chosen = _with_kind(options, wanted("", None))
-        file = content_for(subject.file) if isinstance(subject, NamedSubject) else PLAIN_FILE
-        sample = _sample(options, wanted("", None), file)
-        sample = replace(sample, guesses={**chosen, **sample.guesses})
-        improvised = Improvised(sample.texts, file) if options.template is None else None
-        performance = Performance(subject, seed=options.seed, improvised=improvised, given=options.given)
-        stack.callback(performance.close)
-        if options.template is None:
-            trigger = _usual(performance.stage, options, sample, wanted("", None))
-        else:
-            name = "" if subject is None else subject.name
-            declared = declared_trigger(
-                performance.stage, options.template, name, dict(options.parameters), options.bodies,
-                wanted=wanted, kind=options.trigger, rule=options.rule,
-            )  # fmt: skip
-            trigger = declared.trigger
-            if subject is None:
-                directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="redrive-prove-")))
-                performance.subject = _inline(performance.stage, declared, options.template, directory)
-        trigger = _with_variables(performance, trigger)
-        notes = _notes(performance, trigger)
-        options.told_events(trigger.given or trigger.bodies)
-        saved = performance.stage.save()
-        performance.begin(trigger)
-        with performance.entered(Short(performance.stage)):
-            saved, fitted = play_fitted(performance, saved)
-        draws = _draws(performance.subject, trigger, saved, options, improvised)
-        performance.stage.load(saved)
-        if improvised is not None:
-            improvised.repeat(performance.stage)
-        saved = performance.stage.save()
-        made = {} if improvised is None else improvised.assumptions
-        assumptions = {**notes, **trigger.guesses, **fitted, **made, **performance.made_up}
-        yield _World(
-            performance.subject, trigger, saved, assumptions, options.seed,
-            _elsewhere(performance.subject, trigger, saved, options),
-            draws,
-        )  # fmt: skip
-
-
-def _usual(stage: Stage, options: Options, sample: _Given, wanted: Wanted) -> Trigger:
-    """The trigger of a handler without a template."""
-    kind = options.trigger or Kind.SQS
-    if kind.is_stream:
-        trigger = usual_stream(stage, kind, options.bodies, wanted)
-        return replace(trigger, guesses={**sample.guesses, **trigger.guesses})
-    if kind.is_queue:
-        is_fifo = kind is Kind.FIFO or (options.trigger is None and is_of_fifo(sample.texts))
-        reports = wanted.reading is None or wanted.reading.reports_failures or _is_meant_to_report(wanted)
-        trigger = usual_trigger(stage, sample.texts, is_fifo=is_fifo, reports_failures=reports)
-        told = {} if reports else {"mapping": f"{WITHOUT}, because the handler's code names no {FAILURES}"}
-        return replace(trigger, guesses={**sample.guesses, **told})
-    trigger = (usual_events if kind.is_direct else usual_call)(stage, sample.texts, kind)
-    return replace(trigger, guesses={**sample.guesses, **trigger.guesses})
-
-
-def _notes(performance: Performance, trigger: Trigger) -> Mapping[str, str]:
-    subject = performance.subject
-    if not isinstance(subject, NamedSubject):
-        return {}
-    return notes_of(performance.stage, trigger, subject.file, subject.function)
-
-
-def _is_meant_to_report(wanted: Wanted) -> bool:
-    """Whether the answer is meant for a mapping with ReportBatchItemFailures, and misspelt."""
-    return wanted.file is not None and bool(misspelt_names(wanted.file))
-
-
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """What the handler is given, and what was guessed of it."""
-
-    texts: tuple[str, ...]
-    guesses: Mapping[str, str] = field(default_factory=dict)
-
-
-def _with_kind(options: Options, wanted: Wanted) -> tuple[Options, Mapping[str, str]]:
-    """The options with what feeds the handler, and why, if nobody has said it and what the handler reads does."""
-    found = kind_for(wanted.reading)
-    if options.trigger is not None or options.template is not None or found is None:
-        return options, {}
-    kind, why = found
-    if options.bodies is not None and kind_of_event(options.bodies[0]) is not kind:
-        return options, {}  # It is the body of a message.
-    return replace(options, trigger=kind), {} if kind is Kind.SQS else {TRIGGER: why}
-
-
-def _sample(options: Options, wanted: Wanted, file: FileContent) -> _Given:
-    """What the handler is given if no template says otherwise."""
-    kind = options.trigger or Kind.SQS
-    if kind is not Kind.EVENTBRIDGE and (kind.is_direct or kind.is_awaited):
-        texts, guesses = inputs_for(kind, options.bodies, wanted, file=file)
-        return _Given(texts, guesses)
-    if options.trigger is not Kind.EVENTBRIDGE:
-        if options.bodies is not None:
-            return _Given(options.bodies)
-        message = sample_message(wanted.reading, file)
-        return _Given((message.text,), message.guesses)
-    if options.bodies is not None:
-        return _Given(events_of(options.bodies, None))
-    made = sample_event(None, wanted)
-    return _Given((made.text,), made.guesses)
-
-
-def _wanted(subject: Subject | None, options: Options) -> Callable[[str, Path | None], Wanted]:
-    """What the event of a handler is like, by what it reads. Without a subject, the code of a template is read."""
-
-    def wanted(handler: str, directory: Path | None) -> Wanted:
-        reading, file = None, None
-        if isinstance(subject, NamedSubject):
-            file = subject.file
-            reading = read_handler(file, subject.function)
-        elif subject is None and directory is not None and (directory := code_directory(directory)) is not None:
-            module, _, function = handler.rpartition(".")
-            file = directory / f"{module.replace('.', '/')}.py"
-            reading = read_handler(file, function)
-        return Wanted(options.event_type, reading, file)
-
-    return wanted
-
-
-def _with_variables(performance: Performance, trigger: Trigger) -> Trigger:
-    """The trigger with a guess at each variable that the handler reads and nobody has set."""
-    subject = performance.subject
-    if not isinstance(subject, NamedSubject):
-        return trigger
-    known = process_variables(performance.stage, trigger)
-    missing = {
-        name: place
-        for name, place in read_handler(subject.file, subject.function).variables.items()
-        if name not in known and not is_set(name)
-    }
-    variables = {name: guessed_value(name) for name in missing}
-    told = {f"variable {name}": f"{variables[name]!r}, because {place} reads it" for name, place in missing.items()}
-    return replace(trigger, variables=variables, guesses={**trigger.guesses, **told})
-
-
-def _inline(stage: Stage, declared: Declared, template: Path, directory: Path) -> Subject:
-    if declared.code is not None and (found := code_directory(declared.code)) is not None:
-        return local_subject(declared, found)
-    if has_inline_code(stage, declared):
-        return inline_subject(stage, declared, directory)
-    raise UserError(
-        f"The code of the function is not in {template}.", next_step="Name the handler as module:function.", exit_code=2
-    )
-
-
-@contextmanager
-def _opened(world: _World, options: Options, transport: Callable[[Stage], Transport]) -> Iterator[Performance]:
-    """A performance of that world after the message was sent."""
-    performance = Performance(world.subject, seed=world.seed, given=options.given)
-    with contextlib.closing(performance):
-        performance.stage.load(world.saved)
-        performance.begin(world.trigger)
-        with performance.entered(transport(performance.stage)):
-            yield performance
-
-
-def _elsewhere(subject: Subject, trigger: Trigger, saved: Saved, options: Options) -> Sequence[Left]:
-    """What a clean run leaves behind on another day, with other ids, and with the messages in another order."""
-    with contextlib.closing(Performance(subject, seed=options.seed + 1, given=options.given)) as performance:
-        performance.stage.load(saved)
-        performance.stage.move_to(performance.stage.now + ELSEWHERE_AFTER_MS)
-        performance.begin(trigger if trigger.is_ordered else trigger.reversed())
-        with performance.entered(Short(performance.stage)):
-            return left_elsewhere(performance)
-
-
-def _draws(
-    subject: Subject, trigger: Trigger, saved: Saved, options: Options, improvised: Improvised | None
-) -> Draws:  # fmt: skip
-    """How what the handler does differs with what it draws: clean runs of several seeds, at the same time.
-
-    Tables and queues that only some draws come to are made, too.
-    """
-    draws = []
-    for seed in range(options.seed, options.seed + DRAWS_LOOKED_AT):
-        with contextlib.closing(
-            Performance(subject, seed=seed, improvised=improvised, given=options.given)
-        ) as performance:
-            performance.stage.load(saved)
-            if improvised is not None:
-                improvised.repeat(performance.stage)
-            performance.begin(trigger)
-            with performance.entered(Short(performance.stage)):
-                draw = draw_of(performance, seed, play_clean)
-        draws += [] if draw is None else [draw]
-    return draws_of(draws) if draws else Draws((options.seed,))
-
-
-def _confirmed(world: _World, options: Options, found: Found) -> Counterexample:
+def _confirmed(world: World, options: Options, found: Found) -> Counterexample:
     """The counterexample, played again through the whole wire. Errors: UserError if it breaks no rule there."""
     example, _ = _played(world, options, found.history)
     if example is None or example.violation.rule is not found.violation.rule:
@@ -354,17 +102,18 @@ def _confirmed(world: _World, options: Options, found: Found) -> Counterexample:
     return example
 
 
-def _tried(world: _World, options: Options, example: Counterexample, effects: Mapping[str, int]) -> Counterexample:
+def _tried(world: World, options: Options, example: Counterexample, effects: Mapping[str, int]) -> Counterexample:
     """The counterexample with its change, if the history breaks no rule with it and a clean run leaves the same."""
     change, subject = example.change, world.subject
     if change is None or not isinstance(subject, NamedSubject):
         return replace(example, change=None)
-    changed = replace(world, subject=subject.changed(change.file, change.after))
+    mended = subject.changed(change.file, change.after)
+    changed = replace(world, subject=mended, performed=performed_with(mended, options))
     faults = max(1, sum(leg.faults for leg in example.history))
     left = iter(range(TRIED_MAX))
     try:
         again, _ = _played(changed, options, example.history, Short)
-        with _opened(changed, options, Short) as performance:
+        with opened(changed, Short) as performance:
             clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
             search = Search(performance, clean.judge, faults_max=faults)
             searched = search.run(lambda *_: None, lambda: next(left, None) is not None)
@@ -376,10 +125,10 @@ def _tried(world: _World, options: Options, example: Counterexample, effects: Ma
 
 
 def _played(
-    world: _World, options: Options, history: History, transport: Callable[[Stage], Transport] = Wire
+    world: World, options: Options, history: History, transport: Callable[[Stage], Transport] = Wire
 ) -> tuple[Counterexample | None, Sequence[Strike]]:
     """The violation in a history, and the strikes whose calls it does not reach."""
-    with _opened(world, options, transport) as performance:
+    with opened(world, transport) as performance:
         clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
         events: list[Event] = []
         named: list[Leg] = []
@@ -392,19 +141,19 @@ def _played(
             if violation is not None:
                 break
         else:
-            violation = Search(performance, clean.judge, faults_max=0).finish(history, events)
+            violation = world.search(performance, clean.judge, faults_max=0).finish(history, events)
         if violation is None:
             return None, unmet
         journal = performance.journal
         case = Case(
             violation, tuple(events), clean.judge.ledger, journal.key_names, journal.stable, source_of(world.subject)
         )  # fmt: skip
-        advice = advice_for(case, world.trigger.bodies[0])
+        advice = world.advice(case, world.trigger.bodies[0])
         whole = (*named, *history[len(named) :])
         return Counterexample(whole, violation, tell(events), advice.text, advice.cause, advice.change), unmet
 
 
-def source_of(subject: Subject) -> Callable[[str], str]:
+def source_of(subject: Subject | None) -> Callable[[str], str]:
     """The text of a file of the user's code, by the name that places have; empty if there is none."""
     root = subject.root if isinstance(subject, NamedSubject) else None
 
@@ -416,10 +165,10 @@ def source_of(subject: Subject) -> Callable[[str], str]:
 
 
 def _verdict(
-    world: _World, options: Options, clean: Clean, searched: Searched, example: Counterexample | None
+    world: World, options: Options, clean: Clean, searched: Searched, example: Counterexample | None
 ) -> Verdict:
     return Verdict(
-        handler=world.subject.name,
+        handler=world.name,
         bounds=Bounds(
             options.faults,
             searched.histories,
@@ -438,11 +187,3 @@ def _verdict(
         trigger=world.trigger.kind,
         counterexample=example,
     )
-
-
-@contextmanager
-def _unanswerable_told() -> Iterator[None]:
-    try:
-        yield
-    except Unordered as error:
-        raise error.as_user_error() from None

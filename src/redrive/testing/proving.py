@@ -11,8 +11,9 @@ from redrive.prove.calls.given import NOTHING_GIVEN, given_of
 from redrive.prove.judge.judge import Invariant
 from redrive.prove.play.faults import parse_history
 from redrive.prove.process.subject import GivenSubject, Subject, subject_of
-from redrive.prove.search.options import FAULTS_DEFAULT, Options
+from redrive.prove.search.options import FAULTS_DEFAULT, FAULTS_OF_SYSTEMS, Options
 from redrive.prove.stage.trigger import Kind, bodies_of
+from redrive.prove.system.proving import prove_system, replay_system
 from redrive.prove.tell.verdict import Counterexample, Verdict
 
 Handler = str | Callable[[object, object], object] | None
@@ -29,6 +30,8 @@ class Prove:
         trigger: str | None = None,
         faults: int = FAULTS_DEFAULT,
         template: str | Path | None = None,
+        function: str = "",
+        env: Mapping[str, str] | None = None,
         parameters: Mapping[str, str] | None = None,
         effects: Sequence[str] = (),
         ignore: Sequence[str] = (),
@@ -47,12 +50,14 @@ class Prove:
         `handler` is `module:function`, importable from `root` (the working directory) and imported anew for each run;
         or a callable, which is used as it is; or None for the code in the template. `trigger` is one
         of `redrive prove --trigger`; None takes the template's, or a queue. `given` is what a file of `--given` says.
+        `function` is the logical id of one of the template's functions, and `env` are variables of the handler.
         Returns the verdict with its bounds. Errors: AssertionError with the counterexample; UserError as in `redrive
         prove`.
         """
         options = Options(
             faults=faults, seed=seed, bodies=None if event is None else bodies_of(event), trigger=_kind(trigger),
             template=None if template is None else Path(template), parameters=parameters or {},
+            function=function, variables=env or {},
             effects=tuple(effects), ignored=tuple(ignore), ledgers=tuple(ledgers), invariants=tuple(invariants),
             stable_results=stable_results, given=NOTHING_GIVEN if given is None else given_of(given),
         )  # fmt: skip
@@ -74,6 +79,8 @@ class Prove:
         messages: Sequence[str] | None = None,
         trigger: str | None = None,
         template: str | Path | None = None,
+        function: str = "",
+        env: Mapping[str, str] | None = None,
         parameters: Mapping[str, str] | None = None,
         effects: Sequence[str] = (),
         ignore: Sequence[str] = (),
@@ -91,7 +98,7 @@ class Prove:
         """
         options = Options(
             seed=seed, bodies=None if messages is None else tuple(messages), trigger=_kind(trigger),
-            parameters=parameters or {},
+            parameters=parameters or {}, function=function, variables=env or {},
             template=None if template is None else Path(template), effects=tuple(effects), ignored=tuple(ignore),
             ledgers=tuple(ledgers), invariants=tuple(invariants), stable_results=stable_results,
             given=NOTHING_GIVEN if given is None else given_of(given),
@@ -99,6 +106,70 @@ class Prove:
         found = proving.replay(_subject(handler, root), parse_history(history), options)
         if found is not None:
             raise AssertionError(_told(found))
+
+    @staticmethod
+    def replay_system(
+        *,
+        template: str | Path,
+        history: Sequence[str],
+        messages: Sequence[str] | None = None,
+        entrance: str | None = None,
+        parameters: Mapping[str, str] | None = None,
+        effects: Sequence[str] = (),
+        ignore: Sequence[str] = (),
+        ledgers: Sequence[str] = (),
+        invariants: Sequence[Invariant] = (),
+        stable_results: bool = False,
+        given: Mapping[str, object] | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Play one history of a template's functions together, and fail with its story if it loses or repeats work.
+
+        `history` is in the format of `redrive prove --system --export`. Errors: as in `replay`.
+        """
+        options = Options(
+            seed=seed, bodies=None if messages is None else tuple(messages), parameters=parameters or {},
+            template=Path(template), effects=tuple(effects), ignored=tuple(ignore), ledgers=tuple(ledgers),
+            invariants=tuple(invariants), stable_results=stable_results, is_system=True, entrance=entrance,
+            given=NOTHING_GIVEN if given is None else given_of(given),
+        )  # fmt: skip
+        found = replay_system(parse_history(history), options)
+        if found is not None:
+            raise AssertionError(_told(found))
+
+    @staticmethod
+    def system(
+        template: str | Path,
+        *,
+        event: object = None,
+        entrance: str | None = None,
+        faults: int = FAULTS_OF_SYSTEMS,
+        parameters: Mapping[str, str] | None = None,
+        effects: Sequence[str] = (),
+        ignore: Sequence[str] = (),
+        ledgers: Sequence[str] = (),
+        invariants: Sequence[Invariant] = (),
+        given: Mapping[str, object] | None = None,
+        seed: int = 0,
+    ) -> Verdict:
+        """Search the histories of a template's functions together, and fail with the story of one that breaks a rule.
+
+            def test_an_order_is_billed_and_shipped_once():
+                redrive.testing.prove.system("template.yaml", event={"order": "o-1"})
+
+        `entrance` is the logical id of where the event comes in. Errors: as in `prove`.
+        """
+        options = Options(
+            faults=faults, seed=seed, bodies=None if event is None else bodies_of(event), parameters=parameters or {},
+            template=Path(template), effects=tuple(effects), ignored=tuple(ignore), ledgers=tuple(ledgers),
+            invariants=tuple(invariants), is_system=True, entrance=entrance,
+            given=NOTHING_GIVEN if given is None else given_of(given),
+        )  # fmt: skip
+        verdict = prove_system(options)
+        found = verdict.counterexample
+        if found is not None:
+            raise AssertionError(f"{verdict.handler}: {verdict.sentence}\n{_told(found)}")
+        return verdict
 
 
 def _kind(trigger: str | None) -> Kind | None:

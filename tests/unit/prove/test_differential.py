@@ -131,6 +131,7 @@ KEYS: dict[Kind, Callable[[Any], str]] = {
     Kind.SQS: lambda event: str(event["Records"][0]["messageId"]),
     Kind.EVENTBRIDGE: lambda event: str(event["id"]),
     Kind.LAMBDA: lambda event: json.dumps(event, sort_keys=True),
+    Kind.TASK: lambda event: json.dumps(event, sort_keys=True),
     Kind.KINESIS: lambda event: str(event["Records"][0]["kinesis"]["sequenceNumber"]),
     Kind.DYNAMODB: lambda event: str(event["Records"][0]["eventID"]),
     Kind.S3: lambda event: str(event["Records"][0]["s3"]["object"]["sequencer"]),

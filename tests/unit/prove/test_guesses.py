@@ -169,8 +169,8 @@ def test_variables_that_nobody_has_set_are_guessed_and_told(
 
 
 def test_a_clean_run_that_fails_shows_its_lines_and_the_guess_in_them(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"app_guess\.py:4: int\(") as refused:
-        proved(tmp_path, "int(event['detail']['code'])")
+    with pytest.raises(UserError, match=r"app_guess\.py:4: raise") as refused:
+        proved(tmp_path, "raise RuntimeError(event['detail']['code'])")
 
     assert "detail.code of the event: made up" in str(refused.value.next_step)
 

@@ -338,8 +338,8 @@ def test_connections_are_their_own_again_afterwards() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("http: {}", "has one member"),
-        ("tables: []", "has one member"),
+        ("http: {}", "is a list, and not an object"),
+        ("tables: []", "no section 'tables'"),
         ("http: [{request: charges}]", "no method and URL"),
         ("http: [{request: 'GET https://a', status: 99}]", "no status"),
         ("http: [{request: 'GET https://a', answer: 1}]", "no member 'answer'"),

@@ -45,11 +45,11 @@ def appends(event: Any, context: Any) -> None:
     s3.put_object(Bucket="logs", Key="log", Body=old + b"one\n")
 
 
-def uploads_in_parts(event: Any, context: Any) -> None:
+def uploads_in_parts(event: Any, context: Any, body: bytes = b"x") -> None:
     s3 = boto3.client("s3")
     named = {"Bucket": "results", "Key": "large"}
     named["UploadId"] = s3.create_multipart_upload(**named)["UploadId"]
-    part = s3.upload_part(**named, PartNumber=1, Body=b"x")
+    part = s3.upload_part(**named, PartNumber=1, Body=body)
     s3.complete_multipart_upload(**named, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": part["ETag"]}]})
 
 
@@ -112,3 +112,40 @@ def test_message_of_the_queue_says_which_object() -> None:
 
     assert verdict.effects == {"message to out": 1}
     assert "object inbox/in/a.txt" in verdict.assumptions
+
+
+def uploads_the_number_of_its_attempt(event: Any, context: Any) -> None:
+    table = boto3.resource("dynamodb").Table("attempts")
+    count = table.update_item(
+        Key={"id": "1"}, UpdateExpression="ADD n :five", ExpressionAttributeValues={":five": 5}, ReturnValues="ALL_NEW"
+    )["Attributes"]["n"]
+    uploads_in_parts(event, context, f"{count}".encode())
+
+
+def copies_what_it_appends_to(event: Any, context: Any) -> None:
+    appends(event, context)
+    boto3.client("s3").copy_object(Bucket="results", Key="copy", CopySource={"Bucket": "logs", "Key": "log"})
+
+
+def test_content_of_an_upload_in_parts_is_compared() -> None:
+    same = proved(uploads_in_parts)
+    other = prove(
+        GivenSubject(uploads_the_number_of_its_attempt),
+        Options(faults=1, trigger=Kind.S3, ignored=("dynamodb:*:attempts",)),
+    )
+
+    assert same.counterexample is None
+    assert same.effects == {"CompleteMultipartUpload on results": 1}
+    assert other.counterexample is not None
+    assert other.counterexample.violation.rule is Rule.SAME
+    assert "Content of the CompleteMultipartUpload on results" in other.counterexample.violation.sentence
+
+
+def test_content_of_a_copy_is_compared() -> None:
+    verdict = prove(
+        GivenSubject(copies_what_it_appends_to), Options(faults=1, trigger=Kind.S3, ignored=("s3:PutObject:logs",))
+    )
+
+    assert verdict.effects == {"CopyObject on results": 1}
+    assert verdict.counterexample is not None
+    assert "Content of the CopyObject on results" in verdict.counterexample.violation.sentence

@@ -45,7 +45,7 @@ def test_connection_that_was_reported_and_not_raised_is_named(proved: Prover) ->
 
 def test_sample_that_was_sent_is_shown_to_a_handler_that_expects_another(proved: Prover) -> None:
     def handler(event: Any, context: Any) -> None:
-        json.loads(event["Records"][0]["body"])["orderId"]
+        raise KeyError("orderId")
 
     refusal = refusal_of(proved, handler)
 

@@ -66,7 +66,7 @@ def test_command_tells_the_story_on_the_terminal() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "There is nothing to prove."),
+        ([], "No template was found, and 7 handlers were."),
         (["handler"], "'handler' names no handler."),
         (["nowhere:handler"], "Unable to import module 'nowhere'"),
         (["safe:nothing"], "Handler 'nothing' missing on module 'safe'"),

@@ -9,23 +9,21 @@ from typing import cast
 
 from botocore.client import BaseClient
 
+from redrive.prove.calls.verbs import is_read
+from redrive.prove.process.statements import is_read_statement
+
 Params = Mapping[str, object]
 
 EFFECT_SERVICE = "effect"
 """The service of calls that are declared effects of `redrive.handler`."""
+SQL_SERVICE = "sql"
+"""The service of statements to databases: `sql:INSERT:orders`, and `sql:COMMIT:orders` for a transaction's end."""
 HTTP_SERVICE = "http"
 """The service of requests over HTTP: `http:POST:api.example.com/charges`."""
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 """Methods that change nothing. Source: https://www.rfc-editor.org/rfc/rfc9110#section-9.2.1"""
 
-_READS = (
-    "Analyze", "BatchDescribe", "BatchDetect", "BatchGet", "Classify", "Compare", "Converse", "Decrypt", "Describe",
-    "Detect", "Encrypt", "Filter", "GenerateDataKey", "GenerateMac", "GenerateRandom", "Get", "Head", "InvokeEndpoint",
-    "InvokeModel", "List", "Lookup", "Query", "ReEncrypt", "Receive", "Recognize", "Retrieve", "Scan", "Search",
-    "Select", "Simulate", "Synthesize", "Translate", "Validate", "Verify",
-)  # fmt: skip
-"""How the names of calls begin that change nothing."""
 _TARGETS = (
     "TableName", "QueueUrl", "FunctionName", "TopicArn", "TargetArn", "StateMachineArn", "stateMachineArn", "Bucket",
     "StreamName", "DeliveryStreamName", "EventBusName", "Name", "Destination", "taskDefinition",
@@ -57,7 +55,9 @@ class Call:
         """Whether it can change something."""
         if self.service == HTTP_SERVICE:
             return self.operation not in _SAFE_METHODS
-        return not self.operation.startswith(_READS) and (self.service, self.operation) != ("kms", "Sign")
+        if self.service == SQL_SERVICE:
+            return not is_read_statement(str(self.params.get("Statement", self.operation)))
+        return not is_read(self.service, self.operation, self.params)
 
     @property
     def is_silent(self) -> bool:
@@ -73,6 +73,8 @@ class Call:
             return f"the effect {self.operation}"
         if self.service == HTTP_SERVICE:
             return f"{self.operation} {self.params.get('Scheme', 'https')}://{self.target}"
+        if self.service == SQL_SERVICE:
+            return f"SQL {self.operation}" + (f" on {self.target}" if self.target else "")
         return f"{self.service} {self.operation}" + (f" on {self.target}" if self.target else "")
 
 
@@ -107,6 +109,9 @@ def parts_of(call: Call) -> tuple[Call, ...]:
             return tuple(
                 call_of(call.service, "DeleteObject", {"Bucket": call.params.get("Bucket"), **one}) for one in deleted
             )
+        case "sql", "COMMIT":
+            writes = cast("Sequence[tuple[str, str]]", members_of(call.params, "Writes"))
+            return tuple(Call(call.service, operation, table) for operation, table in writes)
         case "sns", "PublishBatch":
             return tuple(
                 Call(call.service, "Publish", call.target, {name: entry[name] for name in entry if name != "Id"})

@@ -1,5 +1,15 @@
-"""What the user has given for a proof (`--given FILE`): the answers to requests over HTTP.
+"""What the user has given for a proof (`--given FILE`): what is there beforehand, and the answers over HTTP.
 
+rows:
+  orders:
+    - {id: o-1, total: 12}
+objects:
+  - {bucket: inbox, key: a.csv, body: "id,total"}
+  - {bucket: inbox, key: b.csv, file: b.csv}
+secrets:
+  db-password: {username: app, password: secret}
+parameters:
+  /app/region: eu
 http:
   - request: POST https://api.example.com/charges*
     status: 201
@@ -15,17 +25,25 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
 
 import yaml
 
 from redrive.core.clock import HOUR_MS
+from redrive.core.documents import Document
 from redrive.core.errors import UserError
 from redrive.prove.calls.calls import mapping_of
 from redrive.prove.process.exchange import Header, HttpAnswer, HttpAsked
 
 _MEMBERS = frozenset({"request", "status", "headers", "body", "key_memory_h"})
 _HOW = "An answer is written as {request: 'POST https://api.example.com/charges*', status: 201, body: {id: ch_1}}."
+_HOWS = {
+    "rows": "Rows are written as rows: {orders: [{id: o-1, total: 12}]}.",
+    "objects": "An object is written as {bucket: inbox, key: a.csv, body: 'id,total'}, or with file: for body:.",
+    "secrets": "Secrets are written as secrets: {db-password: {username: app, password: x}}.",
+    "parameters": "Parameters are written as parameters: {/app/region: eu}.",
+    "http": _HOW,
+}
+_SECTIONS_TOLD = "the sections rows, objects, secrets, parameters and http"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +64,32 @@ class GivenAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class GivenObject:
+    """An object of S3 that is there beforehand."""
+
+    bucket: str
+    key: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Given:
-    """What is given. `document` is what was read, for a test that plays a history again."""
+    """What is given. `document` is what was read, for a test that plays a history again.
+
+    Rows stand as plain values, by the name of their table. A parameter whose value is a list is a StringList.
+    """
 
     http: tuple[GivenAnswer, ...] = ()
     document: Mapping[str, object] = field(default_factory=dict)
+    rows: Mapping[str, tuple[Document, ...]] = field(default_factory=dict)
+    objects: tuple[GivenObject, ...] = ()
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def is_furnishing(self) -> bool:
+        """Whether something is there beforehand."""
+        return bool(self.rows or self.objects or self.secrets or self.parameters)
 
     def answer(self, asked: HttpAsked) -> HttpAnswer | None:
         """The first answer that matches; None if there is none."""
@@ -72,15 +111,93 @@ def read_given(file: Path) -> Given:
         raise UserError(f"The file {file} cannot be read: {error}.", exit_code=2) from error
     except yaml.YAMLError as error:
         raise UserError(f"The file {file} is neither JSON nor YAML: {error}", exit_code=2) from error
-    return given_of(document)
+    return given_of(document, file.parent)
 
 
-def given_of(document: object) -> Given:
-    """What a document gives. Errors: UserError."""
+def given_of(document: object, folder: Path = Path()) -> Given:
+    """What a document gives; the files that it names are in a folder. Errors: UserError."""
     sections = mapping_of(document)
-    if not sections or set(sections) != {"http"} or not isinstance(sections["http"], list):
-        raise UserError("What is given has one member: http, a list of answers.", next_step=_HOW, exit_code=2)
-    return Given(tuple(_answer(mapping_of(one)) for one in cast("Sequence[object]", sections["http"])), sections)
+    if not sections:
+        raise _wrong(f"What is given is an object with {_SECTIONS_TOLD}.", "http")
+    unknown = sorted(set(sections) - _HOWS.keys())
+    if unknown:
+        raise _wrong(f"What is given has no section {unknown[0]!r}, but {_SECTIONS_TOLD}.", "http")
+    return Given(
+        tuple(_answer(mapping_of(one)) for one in _list(sections, "http")),
+        sections,
+        {str(table): _rows(str(table), rows) for table, rows in _object(sections, "rows").items()},
+        tuple(_given_object(one, folder) for one in _list(sections, "objects")),
+        {str(name): _text(value) for name, value in _object(sections, "secrets").items()},
+        {str(name): _parameter(str(name), value) for name, value in _object(sections, "parameters").items()},
+    )
+
+
+def _list(sections: Mapping[str, object], name: str) -> Sequence[object]:
+    """A section that is a list. Errors: UserError."""
+    section = sections.get(name, [])
+    if not isinstance(section, list):
+        raise _wrong(f"The section {name} is a list, and not {_kind(section)}.", name)
+    return section
+
+
+def _object(sections: Mapping[str, object], name: str) -> Mapping[str, object]:
+    """A section that is an object. Errors: UserError."""
+    section = sections.get(name, {})
+    if not isinstance(section, dict):
+        raise _wrong(f"The section {name} is an object, and not {_kind(section)}.", name)
+    return section
+
+
+def _rows(table: str, rows: object) -> tuple[Document, ...]:
+    if not isinstance(rows, list):
+        raise _wrong(f"The rows of {table} are a list of objects, and not {_kind(rows)}.", "rows")
+    for number, row in enumerate(rows):
+        if not isinstance(row, dict) or not row:
+            raise _wrong(f"Row {number + 1} of {table} is {_kind(row)}, and no object with attributes.", "rows")
+    return tuple(rows)
+
+
+def _given_object(one: object, folder: Path) -> GivenObject:
+    members = mapping_of(one)
+    unknown = sorted(set(members) - {"bucket", "key", "body", "file"})
+    if unknown:
+        raise _wrong(f"A given object has no member {unknown[0]!r}.", "objects")
+    for name in ("bucket", "key"):
+        if not isinstance(members.get(name), str) or not members[name]:
+            raise _wrong(f"A given object has no {name}: {one!r}.", "objects")
+    bucket, key = str(members["bucket"]), str(members["key"])
+    if ("body" in members) == ("file" in members):
+        raise _wrong(f"The object {bucket}/{key} has either a body or a file.", "objects")
+    if "body" in members:
+        return GivenObject(bucket, key, _text(members["body"]).encode())
+    file = folder / str(members["file"])
+    try:
+        return GivenObject(bucket, key, file.read_bytes())
+    except OSError as error:
+        raise UserError(
+            f"The file {file} of the object {bucket}/{key} cannot be read: {error}.", exit_code=2
+        ) from error
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _parameter(name: str, value: object) -> str | tuple[str, ...]:
+    if isinstance(value, list):
+        return tuple(map(str, value))
+    if value is None or value == "":
+        raise _wrong(f"The parameter {name} has no value.", "parameters")
+    return _text(value)
+
+
+def _kind(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", int: "a number", float: "a number", bool: "a boolean"}
+    return names.get(type(value), "empty" if value is None else type(value).__name__)
+
+
+def _wrong(what: str, section: str) -> UserError:
+    return UserError(what, next_step=_HOWS[section], exit_code=2)
 
 
 def _answer(one: Mapping[str, object]) -> GivenAnswer:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 import fnmatch
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
 
@@ -63,12 +63,14 @@ class Sorting:
     effects: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     ledger: LedgerRows = field(default_factory=LedgerRows)
+    is_passage: Callable[[Call], bool] = lambda _: False
+    """Whether a call only sends on to another function under the same proof: what that one does with it counts."""
 
     def role(self, call: Call, label: str) -> Role | None:
         """How a call counts, whose item `label` names; None for nothing."""
         if call.matches(self.effects):
             return Role.EFFECT
-        if not call.changes or call.is_silent or call.matches(self.ignored):
+        if not call.changes or call.is_silent or call.matches(self.ignored) or self.is_passage(call):
             return None
         return Role.RECORD if call.service == "dynamodb" and self.ledger.holds(call.target, label) else Role.EFFECT
 

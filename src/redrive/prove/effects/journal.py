@@ -18,7 +18,7 @@ from redrive.core.clock import Instant
 from redrive.languages.dynamo import Placeholders, parse_update
 from redrive.languages.dynamo.expressions.tree import AddTo, Difference, ListAppend, SetTo, Sum
 from redrive.prove.calls.batches import taken_of
-from redrive.prove.calls.calls import EFFECT_SERVICE, Call, Params, mapping_of, members_of, parts_of
+from redrive.prove.calls.calls import EFFECT_SERVICE, SQL_SERVICE, Call, Params, mapping_of, members_of, parts_of
 from redrive.prove.calls.sorting import Role, Sorting
 from redrive.prove.calls.tokens import KEY_OF_REQUEST, MEMORY_OF_REQUEST, token_of
 from redrive.prove.effects.contents import Facts, facts_of
@@ -48,8 +48,9 @@ _OF_BYTES = frozenset(
 )
 
 ITEM_IN = "item in "
+ROW_IN = "row in "
 RECORD_IN = "record in "
-"""Prefixes of the kinds of effects on tables, and on the ledger's rows."""
+"""Prefixes of the kinds of effects on tables of DynamoDB and of SQL, and on the ledger's rows."""
 
 KeyNames = Callable[[str], Sequence[str]]
 """The names of the key attributes of a table."""
@@ -79,6 +80,9 @@ class Journal:
 
     def note(self, call: Call, answer: Params, now: Instant) -> None:
         """Record a call that succeeded."""
+        if call.service == SQL_SERVICE:
+            self._note_rows(call, answer)
+            return
         call = taken_of(call, answer)
         token = token_of(call)
         parts = parts_of(call)
@@ -135,13 +139,38 @@ class Journal:
             case "sqs", "SendMessageBatch":
                 self._note_batch(call, answer)
             case "s3", _ if "Key" in call.params:
-                self._note_object(call)
+                self._note_object(call, answer)
             case "scheduler", _:
                 self._set(Trace(str(call), str(call), call.target, facts=self._facts(call)))
             case "http", _:
                 self._note_request(call, now)
             case _:
                 self._note_call(call, now, str(call))
+
+    def _note_rows(self, call: Call, answer: Params) -> None:
+        """The rows that a statement or a COMMIT has left: one trace for each, with what stands in the row now."""
+        for change in map(mapping_of, members_of(answer, "Changes")):
+            table, key, kind = str(change.get("Table")), str(change.get("Key")), change.get("Kind")
+            words = {"made": "INSERT", "deleted": "DELETE"}
+            part = next(
+                (one for one in parts_of(call) if one.target == table),
+                Call(SQL_SERVICE, words.get(str(kind), "UPDATE"), table),
+            )
+            role = self.sorting.role(part, self.stable(key))
+            if role is None:
+                continue
+            found = [
+                one for one in facts_of(mapping_of(change.get("Row"))) if not self.sorting.is_ignored(part, one[0])
+            ]
+            row = Trace(f"{ROW_IN}{table}", self.stable(key), key, role, self._stable_facts(tuple(found)))
+            gone = Trace(_deleted_row(table), self.stable(key), key, role)
+            if kind != "deleted":
+                self.traces -= {gone}
+                self._set(row)
+            elif row in self.traces:
+                self.traces -= {row}
+            else:
+                self._set(gone)
 
     def _note_write(self, call: Call, role: Role) -> None:
         item = self._item(call, role)
@@ -160,10 +189,12 @@ class Journal:
         else:
             self._set(Trace(_deleted(call.target), item.label, item.identity, role))
 
-    def _note_object(self, call: Call) -> None:
+    def _note_object(self, call: Call, answer: Params) -> None:
         """An object that the handler made itself and deletes again leaves nothing behind."""
         key = f"{call.target}/{call.params['Key']}"
-        trace = Trace(f"{call.operation} on {call.target}", self.stable(key), key, facts=self._object_facts(call))
+        trace = Trace(
+            f"{call.operation} on {call.target}", self.stable(key), key, facts=self._object_facts(call, answer)
+        )
         of_key = {one for one in self.traces if one.identity == key and one.kind.endswith(f" on {call.target}")}
         if call.operation == "DeleteObject":
             made = {one for one in of_key if one.kind.startswith(_MAKING)}
@@ -174,12 +205,19 @@ class Journal:
             self.traces -= {one for one in of_key if one.kind.startswith("DeleteObject ")}
         self._set(trace)
 
-    def _object_facts(self, call: Call) -> Facts:
-        """What a call writes: its parameters without those about its own bytes. Long contents are shown by a hash."""
+    def _object_facts(self, call: Call, answer: Params) -> Facts:
+        """What a call writes: its parameters without those about its own bytes. Long contents are shown by a hash.
+
+        Of an object that is made of parts, or of another object, the entity tag is the hash of its content.
+        """
         params = {name: value for name, value in call.params.items() if name not in _OF_BYTES}
         body = params.get("Body")
         if isinstance(body, bytes | bytearray | str):
             params["Body"] = _content_told(body.encode() if isinstance(body, str) else bytes(body))
+        made = mapping_of(answer.get("CopyObjectResult")) or answer
+        if call.operation in {"CompleteMultipartUpload", "CopyObject"} and isinstance(made.get("ETag"), str):
+            digest = hashlib.sha256(str(made["ETag"]).encode()).hexdigest()
+            params["Content"] = f"hash {digest[:16]}"  # Shorter than what is taken for an id.
         return self._facts(Call(call.service, call.operation, call.target, params))
 
     def _note_message(self, call: Call, message: Params, answer: Params) -> None:
@@ -281,6 +319,10 @@ def _content_told(body: bytes) -> str:
 
 def _deleted(table: str) -> str:
     return f"deleted item in {table}"
+
+
+def _deleted_row(table: str) -> str:
+    return f"deleted row in {table}"
 
 
 def _plain(value: object) -> object:

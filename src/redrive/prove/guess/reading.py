@@ -17,10 +17,22 @@ EventPath = tuple[EventKey, ...]
 
 _REPORTS = re.compile("batchItemFailures|batch_item_failures|BatchProcessor|process_partial_response|redrive.handler")
 
-_DATA_CLASS = re.compile(
-    r"\b(S3Event|SQSEvent|SNSEvent|EventBridgeEvent|KinesisStreamEvent|DynamoDBStreamEvent"
-    r"|APIGatewayProxyEvent(?:V2)?|APIGatewayRestResolver|APIGatewayHttpResolver|LambdaFunctionUrl(?:Event|Resolver))\b"
+_DATA_CLASSES: tuple[tuple[str, str], ...] = (
+    (
+        (
+            r"\b(S3Event|SQSEvent|SNSEvent|EventBridgeEvent|KinesisStreamEvent|DynamoDBStreamEvent|APIGatewayProxyEvent"
+            r"(?:V2)?|APIGatewayRestResolver|APIGatewayHttpResolver|LambdaFunctionUrl(?:Event|Resolver))\b"
+        ),
+        "",
+    ),
+    (r"\bEventType\.KinesisDataStreams\b|\bKinesis(DataStream)?(Record)?(Model|Envelope)\b", "KinesisStreamEvent"),
+    (r"\bEventType\.DynamoDBStreams\b|\bDynamoDBStream(Record)?(Model|Envelope)\b", "DynamoDBStreamEvent"),
+    (r"\bEventType\.SQS\b|\bSqs(Record)?(Model|Envelope)\b|\bSnsSqsEnvelope\b", "SQSEvent"),
+    (r"\bSns(Record)?(Model|Envelope)\b", "SNSEvent"),
+    (r"\bEventBridge(Model|Envelope)\b", "EventBridgeEvent"),
+    (r"\bS3(Record)?Model\b", "S3Event"),
 )
+"""The class of Powertools that reads an event, by the names of its records, models and envelopes."""
 
 FILES_MAX = 40
 """How many files of the user's own are read at most."""
@@ -41,6 +53,10 @@ class Reading:
     variables: dict[str, str] = field(default_factory=dict)
     reports_failures: bool = False
     data_class: str = ""
+    values: dict[EventPath, object] = field(default_factory=dict)
+    """What stands at a path, if a run has shown it: no name decides it then."""
+    documents: set[EventPath] = field(default_factory=set)
+    """The paths of texts that are read as JSON, other than a message's own body."""
 
 
 def read_handler(file: Path, function: str) -> Reading:
@@ -53,8 +69,9 @@ def read_handler(file: Path, function: str) -> Reading:
             reading.variables |= {name: f"{own.name}:{line}" for name, line in _variables(tree)}
     tree = parsed(file)
     if tree is not None:
-        named = _DATA_CLASS.search(file.read_text("utf-8"))
-        reading.data_class = "" if named is None else named[1]
+        source = file.read_text("utf-8")
+        found = ((re.search(pattern, source), name) for pattern, name in _DATA_CLASSES)
+        reading.data_class = next((name or match[1] for match, name in found if match is not None), "")
         Events(tree, file.name, reading).follow(function)
     return reading
 
@@ -92,16 +109,30 @@ def _imported(tree: ast.Module) -> Iterator[str]:
 
 
 def _variables(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """`os.environ["NAME"]`, `os.environ.get("NAME")` and `os.getenv("NAME")`, without a default."""
+    """`os.environ["NAME"]`, `os.environ.get("NAME")` and `os.getenv("NAME")`, without a default; fields of settings."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Subscript) and _is_environ(node.value) and isinstance(node.ctx, ast.Load):
-            name = _text(node.slice)
-        elif isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords and _gets_variable(node.func):
-            name = _text(node.args[0])
-        else:
-            continue
-        if name is not None:
+        if isinstance(node, ast.expr) and (name := variable_of(node)) is not None:
             yield name, node.lineno
+        elif isinstance(node, ast.ClassDef) and any(_ends_with(base, "BaseSettings") for base in node.bases):
+            for member in node.body:
+                match member:
+                    case ast.AnnAssign(target=ast.Name(id=name), value=None):
+                        yield name.upper(), member.lineno
+                    case _:
+                        pass
+
+
+def variable_of(node: ast.expr) -> str | None:
+    """The name of the environment variable that an expression reads without a default."""
+    if isinstance(node, ast.Subscript) and _is_environ(node.value) and isinstance(node.ctx, ast.Load):
+        return _text(node.slice)
+    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords and _gets_variable(node.func):
+        return _text(node.args[0])
+    return None
+
+
+def _ends_with(node: ast.expr, name: str) -> bool:
+    return (isinstance(node, ast.Name) and node.id == name) or (isinstance(node, ast.Attribute) and node.attr == name)
 
 
 def _is_environ(node: ast.expr) -> bool:

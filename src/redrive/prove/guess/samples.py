@@ -20,6 +20,8 @@ from redrive.prove.guess.reading import EventKey, EventPath, Reading
 CHOSEN_SHARE = 0.99
 """The least share of the keys read that an event has which is chosen by them alone."""
 
+_USUAL = frozenset({"Object Created", "EC2 Instance State-change Notification", "ECS Task State Change"})
+"""Of kinds of events that fit alike, those that are handled most."""
 _NUMBERS = re.compile(
     r"(?i)(amount|price|total|(?<!ac)count$|quantity|qty|size|score|number|cost|_ms$|seconds|duration|latency|_time$|^age$)"
 )
@@ -83,7 +85,7 @@ def shape_for(values: Mapping[EventPath, Sequence[str]], reading: Reading | None
         found = [shape for shape in all_shapes() if shape.detail_type in kinds]
     if not found:
         return None
-    best = max(found, key=lambda shape: _share(shape, reading))
+    best = max(found, key=lambda shape: (_share(shape, reading), shape.detail_type in _USUAL))
     is_named = bool(sources or kinds or names)
     return best if is_named or _share(best, reading) >= CHOSEN_SHARE else None
 

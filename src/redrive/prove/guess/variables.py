@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import re
 
-_ACCOUNT = "000000000000"
-_REGION = "us-east-1"
+ACCOUNT = "000000000000"
+REGION = "us-east-1"
 
 _RULES: tuple[tuple[str, str], ...] = (
-    (r"TOPIC", f"arn:aws:sns:{_REGION}:{_ACCOUNT}:sample-topic"),
-    (r"STATE_?MACHINE|SFN.*ARN|STEP_?FUNCTION", f"arn:aws:states:{_REGION}:{_ACCOUNT}:stateMachine:sample-machine"),
-    (r"QUEUE.*ARN", f"arn:aws:sqs:{_REGION}:{_ACCOUNT}:sample-queue"),
+    (r"TOPIC", f"arn:aws:sns:{REGION}:{ACCOUNT}:sample-topic"),
+    (r"STATE_?MACHINE|SFN.*ARN|STEP_?FUNCTION", f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:sample-machine"),
+    (r"QUEUE.*ARN", f"arn:aws:sqs:{REGION}:{ACCOUNT}:sample-queue"),
     (r"QUEUE.*NAME", "sample-queue"),
-    (r"QUEUE|SQS", f"https://sqs.{_REGION}.amazonaws.com/{_ACCOUNT}/sample-queue"),
-    (r"TABLE.*ARN", f"arn:aws:dynamodb:{_REGION}:{_ACCOUNT}:table/sample-table"),
+    (r"QUEUE|SQS", f"https://sqs.{REGION}.amazonaws.com/{ACCOUNT}/sample-queue"),
+    (r"TABLE.*ARN", f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/sample-table"),
     (r"TABLE|DYNAMO", "sample-table"),
     (r"BUCKET", "sample-bucket"),
-    (r"FUNCTION.*ARN|LAMBDA.*ARN", f"arn:aws:lambda:{_REGION}:{_ACCOUNT}:function:sample-function"),
+    (r"FUNCTION.*ARN|LAMBDA.*ARN", f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:sample-function"),
     (r"EVENT_?BUS|BUS_?NAME", "default"),
-    (r"ROLE.*ARN|ROLE$", f"arn:aws:iam::{_ACCOUNT}:role/sample-role"),
-    (r"SECRET.*ARN", f"arn:aws:secretsmanager:{_REGION}:{_ACCOUNT}:secret:sample-secret-AbCdEf"),
-    (r"ARN$", f"arn:aws:sample:{_REGION}:{_ACCOUNT}:sample"),
-    (r"REGION", _REGION),
-    (r"ACCOUNT", _ACCOUNT),
+    (r"ROLE.*ARN|ROLE$", f"arn:aws:iam::{ACCOUNT}:role/sample-role"),
+    (r"SECRET.*ARN", f"arn:aws:secretsmanager:{REGION}:{ACCOUNT}:secret:sample-secret-AbCdEf"),
+    (r"ARN$", f"arn:aws:sample:{REGION}:{ACCOUNT}:sample"),
+    (r"REGION", REGION),
+    (r"ACCOUNT", ACCOUNT),
     (r"LOG_?LEVEL", "INFO"),
     (r"EMAIL|SENDER|RECIPIENT|MAIL", "someone@example.com"),
     (r"URL|ENDPOINT|WEBHOOK", "https://example.com/sample"),

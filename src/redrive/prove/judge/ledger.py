@@ -80,7 +80,7 @@ def _written(
         for event in events
         if isinstance(event, Called) and event.outcome in ("", _REFUSED)
         for part in parts_of(event.call)
-        if journal.sorting.role(part, "") is not None
+        if journal.sorting.role(part, "") is not None or journal.sorting.is_passage(part)
     ]
 
 

@@ -18,7 +18,16 @@ from botocore.exceptions import BotoCoreError, ClientError
 from redrive.core.clock import SECOND_MS
 from redrive.core.errors import Bug
 from redrive.delivery.outside.invocation import Invocation
-from redrive.prove.calls.calls import EFFECT_SERVICE, Call, Params, as_sent, call_of, mapping_of, with_body_read
+from redrive.prove.calls.calls import (
+    EFFECT_SERVICE,
+    Call,
+    Params,
+    as_sent,
+    call_of,
+    mapping_of,
+    parts_of,
+    with_body_read,
+)
 from redrive.prove.effects.declared import Declared, watched_effects
 from redrive.prove.play.events import Called, Ending, Sent, Shown
 from redrive.prove.play.faults import LETS_IN, Act, Fault, Strike
@@ -29,8 +38,11 @@ from redrive.prove.play.transport import Asked, Transport, Way, can_retry
 from redrive.prove.process.exchange import HttpAnswer, HttpAsked
 from redrive.prove.process.http import answered_http
 from redrive.prove.process.http_async import answered_libraries
+from redrive.prove.process.sql_drivers import answered_sql
+from redrive.prove.process.sql_exchange import SqlAnswer, SqlAsked, SqlRefusal
 from redrive.prove.process.surroundings import replaced
 from redrive.prove.process.threads import Unordered
+from redrive.prove.process.waiters import ended_waiters
 from redrive.prove.stage.stage import models
 from redrive.prove.stage.tape import Known, Strayed
 
@@ -60,6 +72,9 @@ class Boundary:
             stack.enter_context(watched_effects(self._happening))
             stack.enter_context(answered_http(self.request))
             stack.enter_context(answered_libraries(self.request))
+            stack.enter_context(self._state.files.entered(self._state.subject.file))
+            stack.enter_context(answered_sql(self.query, self._connected))
+            stack.enter_context(ended_waiters(lambda service: service not in models().specs))
             stack.enter_context(transport.entered())
             yield
 
@@ -99,9 +114,14 @@ class Boundary:
             if call.service not in models().specs:
                 self._note_guess(call)
             if not self.is_handlers:
-                return transport.send(Asked(client, call, params, Way.NORMAL, lambda _: None, note_guess))
+                return transport.send(
+                    Asked(client, call, params, Way.NORMAL, lambda _: None, note_guess, state.read_json)
+                )
             with self._passed(call, self._note_call(call), is_retried=can_retry(client)) as passage, self._inside():
-                asked = Asked(client, call, params, passage.way, passage.take_effect, note_guess)
+                goes_on = any(map(state.goes_on, parts_of(call)))
+                asked = Asked(
+                    client, call, params, passage.way, passage.take_effect, note_guess, state.read_json, goes_on
+                )
                 passage.answer = transport.send(asked)
             return passage.answer
 
@@ -116,6 +136,30 @@ class Boundary:
                 return state.web.answer(asked, call)
             with self._passed(call, self._note_call(call), is_retried=False) as passage, self._inside():
                 return state.web.pass_on(asked, call, passage, is_outage=call.name == state.outage)
+
+    def query(self, asked: SqlAsked) -> SqlAnswer | SqlRefusal:
+        """Answer a statement to a database."""
+        state = self._state
+        place = (state.running[-1].number if state.running else 0, asked.connection)
+        call = state.sql.call_of(place, asked)
+        with self._escaping():
+            if not state.threads.is_mine:
+                raise state.threads.refuse(f"a thread that goes on by itself asks a database: {asked.text}")
+            if call is None or not self.is_handlers:
+                return state.sql.answer(place, asked)
+            with self._passed(call, self._note_call(call), is_retried=False) as passage, self._inside():
+                answer = state.sql.pass_on(place, asked, passage)
+            return answer
+
+    @property
+    def running_number(self) -> int | None:
+        """The number of the run whose code is running; None inside its calls, and for any other code."""
+        return self._state.running[-1].number if self.is_handlers else None
+
+    def _connected(self) -> int | None:
+        """The number of a new connection to a database; None if it is none of the handler's."""
+        run = self.running_number
+        return None if run is None else self._state.sql.connect(run)
 
     @contextmanager
     def _happening(self, declared: Declared) -> Iterator[Passage]:
@@ -219,7 +263,8 @@ class Boundary:
         if strike.fault in {Fault.OVERLAP_LATE, Fault.AGAIN_LATE}:
             state.stage.move_to(max(state.stage.now, run.deadline_at - LATE_MARGIN_MS))
         if strike.fault in {Fault.OVERLAP, Fault.OVERLAP_LATE}:
-            state.events.append(Sent(state.stage.now, Act.DUPLICATE, state.trigger.kind))
+            told = state.messages.told(Act.DUPLICATE.value, strike.message)
+            state.events.append(Sent(state.stage.now, Act.DUPLICATE, state.trigger.kind, told))
             state.messages.send(strike.message)
             self._settle_beside()
             return
@@ -235,13 +280,15 @@ class Boundary:
 
     def _invoke_beside(self, invocation: Invocation) -> None:
         """Have the function run once more for the same request. The answer of that run decides nothing."""
-        with self._inside(False):
-            self._state.threads.beside(lambda: self._runs.invoke(invocation))
-        self._state.surroundings.move_to(self._state.stage.now)
+        self.beside(lambda: self._runs.invoke(invocation))
 
     def _settle_beside(self) -> None:
+        self.beside(self._state.messages.settle)
+
+    def beside(self, act: Callable[[], object]) -> None:
+        """Have other runs begin and end while this one is paused."""
         with self._inside(False):
-            self._state.threads.beside(self._state.messages.settle)
+            self._state.threads.beside(act)
         self._state.surroundings.move_to(self._state.stage.now)
 
     @contextmanager

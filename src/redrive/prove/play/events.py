@@ -34,6 +34,14 @@ class Delivered:
     message_ids: tuple[str, ...]
     receives: tuple[int, ...]
     kind: Kind = Kind.SQS
+    function: str = ""
+    """In a system: the function that runs."""
+    through: str = ""
+    """In a system: by which queue, rule, topic or stream it was given them."""
+    may_repeat: bool = True
+    """In a system: whether the same may be given to a second run meanwhile."""
+    may_double: bool = False
+    """In a system: whether what delivers it may deliver it once more under another id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +83,8 @@ class Sent:
     at: Instant
     act: Act
     kind: Kind = Kind.SQS
+    told: str = ""
+    """What comes again, if the kind does not say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +103,8 @@ class DeadLettered:
     at: Instant
     count: int
     kind: Kind = Kind.SQS
+    told: str = ""
+    """What became of them, if the kind does not say it."""
 
 
 Event = Delivered | Called | Ended | Sent | Shown | DeadLettered

@@ -22,15 +22,17 @@ from redrive.prove.play.events import DeadLettered, Event, Sent
 from redrive.prove.play.faults import Act, Leg
 from redrive.prove.play.running import Run
 from redrive.prove.play.runs import Runs
+from redrive.prove.play.sql import Sql
 from redrive.prove.play.state import Endless, State
 from redrive.prove.play.strikes import Strikes
 from redrive.prove.play.transport import Transport
 from redrive.prove.play.variables import process_variables
 from redrive.prove.play.web import Web
+from redrive.prove.process.files import Files
 from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.process.surroundings import Surroundings, variables
 from redrive.prove.process.threads import Threads
-from redrive.prove.stage.messages import Left, StreamRecords
+from redrive.prove.stage.messages import Left, Messages
 from redrive.prove.stage.sources import messages_of
 from redrive.prove.stage.stage import Stage, Waiting
 from redrive.prove.stage.tables import Improvised
@@ -70,14 +72,18 @@ class Performance:
         self.surroundings = Surroundings()
         self._keys: dict[str, tuple[str, ...]] = {}
         threads = Threads(self._is_handlers, lambda: self.stage.now, self._sleep)
-        web = Web(given, self._guessed_document)
+        read_json = functools.cache(self._guessed_document)
+        web = Web(given, read_json)
+        self.web = web
+        """The servers of the world."""
         self.made_up = web.guesses
         """The answers that were made up: of HTTP, and of reads of what the engine does not have."""
         self._state = State(
-            self.stage, Journal((), self._key_names), self.surroundings, threads, web, improvised, subject,
-            dict(others),
+            self.stage, Journal((), self._key_names), self.surroundings, threads, web,
+            Files(lambda: self._boundary.running_number, lambda what, how: self.made_up.update({what: how})),
+            Sql(self.stage, lambda: self.subject.file, self.made_up), read_json, improvised, subject, dict(others),
         )  # fmt: skip
-        self._runs = Runs(self._state)
+        self._runs = self._runs_of(self._state)
         self._boundary = Boundary(self._state, self._runs)
         self.is_endless = False
         """Whether the last leg was ended because the history had too many runs."""
@@ -167,7 +173,7 @@ class Performance:
     def begin(self, trigger: Trigger) -> None:
         """Send the messages of a trigger; every history begins so."""
         self._state.sent_by = trigger
-        self._state.sent = messages_of(self.stage, trigger)
+        self._state.sent = self._messages_of(trigger)
         self._state.journal = Journal(trigger.work_texts, self._key_names)
         self.stage.begin_leg()
         for number in range(len(trigger.bodies)):
@@ -177,7 +183,7 @@ class Performance:
     def entered(self, transport: Transport) -> Iterator[None]:
         """While entered, the process is prepared for the handler's runs, and `transport` answers its clients."""
         with ExitStack() as stack:
-            stack.enter_context(variables(process_variables(self.stage, self.trigger), self.trigger.variables))
+            stack.enter_context(variables(self._variables(), self.trigger.variables))
             stack.enter_context(self.surroundings.entered(self.stage.now, self._sleep))
             stack.enter_context(self._state.threads.entered())
             stack.enter_context(self._boundary.entered(transport))
@@ -224,7 +230,9 @@ class Performance:
             self.is_endless = True
         waiting = state.messages.waiting = state.messages.look()
         if waiting.dead > dead:
-            state.events.append(DeadLettered(self.stage.now, waiting.dead - dead, self.trigger.kind))
+            count = waiting.dead - dead
+            told = state.messages.told_given_up(count)
+            state.events.append(DeadLettered(self.stage.now, count, self.trigger.kind, told))
         if not waiting.is_pending:
             state.outage = ""
         return state.events
@@ -244,14 +252,15 @@ class Performance:
             self.stage.move_to(self.stage.now + leg.delay_ms)
             self._state.messages.settle()
         messages = self._state.messages
-        self.events.append(Sent(self.stage.now, leg.act, self.trigger.kind))
+        told = messages.told(leg.act.value, leg.message)
+        self.events.append(Sent(self.stage.now, leg.act, self.trigger.kind, told))
         match leg.act:
             case Act.DUPLICATE:
                 messages.send(leg.message)
             case Act.REPUBLISH:
                 messages.republish(leg.message)
-            case Act.REREAD if isinstance(messages, StreamRecords):
-                messages.read_again()
+            case Act.REREAD:
+                messages.read_again(leg.message)
             case _:
                 messages.redrive()
 
@@ -264,6 +273,18 @@ class Performance:
                 return
             self.stage.move_to(due)
             self._state.messages.turn()
+
+    def _runs_of(self, state: State) -> Runs:
+        """What runs the handlers."""
+        return Runs(state)
+
+    def _messages_of(self, trigger: Trigger) -> Messages:
+        """The messages of a trigger."""
+        return messages_of(self.stage, trigger)
+
+    def _variables(self) -> Mapping[str, str]:
+        """The environment variables of the process."""
+        return process_variables(self.stage, self.trigger)
 
     def _is_handlers(self) -> bool:
         return self._boundary.is_handlers

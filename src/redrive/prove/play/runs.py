@@ -8,7 +8,7 @@ from redrive.core.documents import load_json
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.invoke.runtime.context import LambdaContext
 from redrive.invoke.runtime.handlers import Answer, error_answer, run_handler
-from redrive.prove.play.events import Ended, Ending
+from redrive.prove.play.events import Delivered, Ended, Ending
 from redrive.prove.play.running import Died, Run, given, handles_of, kind_of, told
 from redrive.prove.play.state import Endless, State
 from redrive.prove.play.variables import run_variables
@@ -37,7 +37,7 @@ class Runs:
         run = self._begun(invocation, subject)
         state.running.append(run)
         state.surroundings.begin(f"run {invocation.request_id}", state.stage.now)
-        state.events.append(given(state.stage.now, run.number, invocation, run.kind))
+        state.events.append(self._delivered(run, invocation))
         try:
             answer = self._run(invocation, run)
         except (Died, SystemExit):
@@ -46,6 +46,9 @@ class Runs:
         finally:
             state.running.pop()
             state.surroundings.move_to(state.stage.now)
+            state.files.end(run.number)
+            if state.sql.has(run.number) and state.escape is None:
+                state.sql.end(run.number)
         if state.is_over:
             raise Known
         if state.escape is not None:
@@ -64,6 +67,9 @@ class Runs:
             run.invocation = invocation
         run.meet(state.stage.now, (invocation.request_id, invocation.payload))
         return run
+
+    def _delivered(self, run: Run, invocation: Invocation) -> Delivered:
+        return given(self._state.stage.now, run.number, invocation, run.kind)
 
     def _run(self, invocation: Invocation, run: Run) -> Answer:
         state = self._state

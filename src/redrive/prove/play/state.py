@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from redrive.core.documents import Document
 from redrive.core.errors import Bug
+from redrive.prove.calls.calls import Call
 from redrive.prove.effects.journal import Journal
 from redrive.prove.play.events import Event
 from redrive.prove.play.faults import REDRIVES_MAX, Leg
 from redrive.prove.play.running import Run
+from redrive.prove.play.sql import Sql
 from redrive.prove.play.strikes import Strikes
 from redrive.prove.play.web import Web
+from redrive.prove.process.files import Files
 from redrive.prove.process.subject import Subject
 from redrive.prove.process.surroundings import Surroundings
 from redrive.prove.process.threads import Threads
@@ -37,6 +41,10 @@ class State:
     surroundings: Surroundings
     threads: Threads
     web: Web
+    files: Files
+    sql: Sql
+    read_json: Callable[[], Document]
+    """What the handler reads of JSON in answers that nobody has given."""
     improvised: Improvised | None
     main: Subject | None
     """The handler under proof, which runs for the trigger's function."""
@@ -58,6 +66,8 @@ class State:
     after_call: Callable[[], None] = lambda: None
     is_known: Callable[[], bool] = lambda: False
     """Called after each call once no fault is left to strike: whether the rest of the leg can be skipped."""
+    goes_on: Callable[[Call], bool] = lambda _: False
+    """Whether what a call sends reaches another function under the same proof."""
     failed_at: tuple[str, ...] = ()
     """The lines of the user's code in the traceback of the last run that failed."""
 

@@ -31,6 +31,7 @@ from botocore.client import BaseClient
 from botocore.credentials import Credentials
 from botocore.endpoint import Endpoint
 from botocore.exceptions import ClientError, ConnectionClosedError
+from botocore.httpchecksum import Crc32Checksum, Sha1Checksum, Sha256Checksum
 from botocore.response import StreamingBody
 
 from redrive.core.errors import Bug, ServiceError
@@ -57,6 +58,7 @@ _THROTTLES = {
 }
 _THROTTLE_ELSEWHERE = ("ThrottlingException", "Rate exceeded")
 
+_CHECKSUMS = {"crc32": Crc32Checksum, "sha1": Sha1Checksum, "sha256": Sha256Checksum}
 _MARSHAL_VERSION = 2  # Later ones write equal values differently, depending on the number of references.
 _KEPT_MAX = 4_096
 """Sizes of the caches of requests and of answers: most histories repeat requests of others."""
@@ -92,11 +94,16 @@ class Asked:
     way: Way
     noted: Callable[[Params], None]
     guessed: Callable[[], None] = lambda: None
+    read: Callable[[], Mapping[str, object]] = dict
+    """What the handler reads of JSON in answers: made-up bodies have it."""
+    goes_on: bool = False
+    """Whether what it sends reaches another function under the same proof: then the engine passes it on."""
 
     @property
     def is_outside(self) -> bool:
         """Whether the call is an effect by itself, and not what it leaves in the engine."""
-        return self.call.service not in models().specs or self.call.service in TELLING_SERVICES
+        is_told = self.call.service in TELLING_SERVICES and not self.goes_on
+        return self.call.service not in models().specs or is_told
 
     @property
     def question(self) -> tuple[object, ...]:
@@ -285,7 +292,19 @@ def _written(model: botocore.model.OperationModel, params: Params) -> HttpReques
     if model.http_checksum_required or (getattr(model, "http_checksum", None) or {}).get("requestChecksumRequired"):
         digest = hashlib.md5(content, usedforsecurity=False).digest()
         headers["content-md5"] = base64.b64encode(digest).decode()
+    headers |= _checksum(model, params, content, headers)
     return HttpRequest(made["method"], path, query, headers, content)
+
+
+def _checksum(
+    model: botocore.model.OperationModel, params: Params, content: bytes, headers: Mapping[str, str]
+) -> dict[str, str]:  # fmt: skip
+    """The checksum that botocore adds to a body for the algorithm that is asked for, unless it is given."""
+    named = (getattr(model, "http_checksum", None) or {}).get("requestAlgorithmMember")
+    algorithm = str(params.get(named, "")).lower() if named else ""
+    kind = _CHECKSUMS.get(algorithm)
+    header = f"x-amz-checksum-{algorithm}"
+    return {} if kind is None or header in headers else {header: kind().handle(content)}
 
 
 def _concluded(asked: Asked, response: HttpResponse, parsed: dict[str, object]) -> object:
@@ -355,7 +374,7 @@ def _outside_answer(asked: Asked) -> object:
     shape = _operation(asked).output_shape
     answer: Params = {}
     for serial in range(2 if asked.way is Way.RETRIED else 1):
-        answer = made_up_answer(asked.call, shape, serial)
+        answer = made_up_answer(asked.call, shape, serial, asked.read())
         if asked.way is Way.PARTLY:
             answer = with_last_refused(asked.call, answer)
         asked.noted(answer)

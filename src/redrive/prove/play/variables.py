@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from redrive.core.sessions import NEVER
 from redrive.delivery.outside.invocation import Invocation
 from redrive.invoke.sandbox.variables import function_credentials, function_variables
@@ -15,11 +17,15 @@ TASK_ROOT = "/var/task"
 def process_variables(stage: Stage, trigger: Trigger) -> dict[str, str]:
     """The process's variables: those of the function, with the account's own credentials."""
     function = stage.call("lambda", "GetFunctionConfiguration", FunctionName=trigger.function_name)
-    own = function.get("Environment", {}).get("Variables", {})
+    return variables_of(trigger.function_name, function.get("Environment", {}).get("Variables", {}))
+
+
+def variables_of(function_name: str, own: Mapping[str, str]) -> dict[str, str]:
+    """Those of a process in which a function runs, with the function's own."""
     return {
         "AWS_ACCESS_KEY_ID": SCOPE.account, "AWS_SECRET_ACCESS_KEY": "in-process",
         "AWS_DEFAULT_REGION": SCOPE.region, "AWS_REGION": SCOPE.region, "AWS_ENDPOINT_URL": ENDPOINT_URL,
-        "AWS_LAMBDA_FUNCTION_NAME": trigger.function_name, "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+        "AWS_LAMBDA_FUNCTION_NAME": function_name, "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
         "TZ": ":UTC", **own,
     }  # fmt: skip
 

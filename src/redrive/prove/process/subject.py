@@ -6,6 +6,7 @@ runs. A callable is used as it is, with all state of its module.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import functools
 import importlib.abc
@@ -47,6 +48,11 @@ class Subject(Protocol):
         """`module:handler`."""
         ...
 
+    @property
+    def file(self) -> Path | None:
+        """The file of its code, as far as there is one."""
+        ...
+
     def environment(self) -> AbstractContextManager[Handler]:
         """While entered, the handler in an environment of its own. Errors: any exception of its module."""
         ...
@@ -61,28 +67,45 @@ class Subject(Protocol):
 
 
 class NamedSubject:
-    """A function of a module that can be imported from a directory."""
+    """A function of a module that can be imported from a directory.
+
+    `folders` are further ones with the user's code, such as layers; `packages` has what is imported from nowhere else.
+    """
 
     def __init__(
-        self, module: str, function: str, root: Path, changed: Mapping[Path, str] = MappingProxyType({})
-    ) -> None:
+        self, module: str, function: str, root: Path, folders: Sequence[Path] = (), packages: Path | None = None,
+        changed: Mapping[Path, str] = MappingProxyType({}),
+    ) -> None:  # fmt: skip
         """`changed` are files whose text is another one than on the disk."""
         self.name = f"{module}:{function}"
         self.root = root
+        self.folders = tuple(folders)
         self._module = module
         self._function = function
-        self._code = UserCode(root.resolve())
-        self._modules = _UserModules(root.resolve(), self._code.owns, changed)
+        self._packages = packages
+        places = [place.resolve() for place in (root, *folders)]
+        self._code = UserCode(*places)
+        self._modules = _UserModules(places, packages, self._code.owns, changed)
 
     def changed(self, file: str, text: str) -> NamedSubject:
         """The same handler with another text of one of its files, which places name so."""
-        return NamedSubject(self._module, self._function, self.root, {(self.root / file).resolve(): text})
+        changed = {(self.root / file).resolve(): text}
+        return NamedSubject(self._module, self._function, self.root, self.folders, self._packages, changed)
 
     @contextmanager
     def environment(self) -> Iterator[Handler]:
-        """The module imported anew, with all modules beside it; restores the modules afterwards."""
-        with self._modules.imported():
+        """The module imported anew, with all modules beside it; restores the modules afterwards.
+
+        The working directory is that of the code, as in Lambda: files beside it are opened by their names.
+        """
+        with self._modules.imported(), contextlib.chdir(self.root):
             yield load_handler(f"{self._module}.{self._function}")
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """While entered, its modules are not imported: another function may have modules of the same names."""
+        with self._modules.hidden():
+            yield
 
     def place(self) -> Place | None:
         """The innermost line of a file under the root."""
@@ -105,11 +128,14 @@ class NamedSubject:
 
 
 class _UserModules(importlib.abc.MetaPathFinder):
-    """The modules under a directory: found once, compiled once, and run at each import."""
+    """The modules under some directories: found once, compiled once, and run at each import."""
 
-    def __init__(self, root: Path, owns: Callable[[str], bool], changed: Mapping[Path, str]) -> None:
+    def __init__(
+        self, places: Sequence[Path], packages: Path | None, owns: Callable[[str], bool], changed: Mapping[Path, str]
+    ) -> None:
         self._changed = changed
-        self._root = str(root)
+        self._places = list(map(str, places))
+        self._last = [] if packages is None else [str(packages)]
         self._owns = owns
         self._loaders: dict[str, _Loader | None] = {}
 
@@ -118,14 +144,24 @@ class _UserModules(importlib.abc.MetaPathFinder):
         """While entered, none of them has been imported yet; the earlier imports are restored afterwards."""
         hidden = self._taken_out()
         sys.meta_path.insert(0, self)
-        sys.path.insert(0, self._root)
+        saved = list(sys.path)
+        sys.path[:] = [*self._places, *saved, *self._last]
         try:
             yield
         finally:
-            sys.path.remove(self._root)
+            sys.path[:] = saved
             sys.meta_path.remove(self)
             self._taken_out()
             sys.modules.update(hidden)
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """While entered, none of them is imported."""
+        taken = self._taken_out()
+        try:
+            yield
+        finally:
+            sys.modules.update(taken)
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -175,6 +211,7 @@ class GivenSubject:
         self.name = f"{module}:{getattr(handler, '__qualname__', repr(handler))}"
         self._handler = handler
         file = inspect.getsourcefile(inspect.unwrap(handler)) if inspect.isroutine(handler) else None
+        self.file = Path(file) if file else None
         self._code = UserCode(Path(file or ".").resolve().parent)
 
     def environment(self) -> AbstractContextManager[Handler]:
@@ -190,10 +227,11 @@ class GivenSubject:
 
 
 class UserCode:
-    """The files under a directory that are the user's own."""
+    """The files under some directories that are the user's own."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, *places: Path) -> None:
+        self._places = places
+        self._bundled = frozenset(name for place in places for name in _bundled(place))
         self._own = Path(__file__).resolve().parents[1]
         self.owns = functools.cache(self._owns)
         self._place_of = functools.cache(self._placed)
@@ -219,21 +257,30 @@ class UserCode:
         beneath = self._beneath(file)
         if beneath is None or Path(file).resolve().is_relative_to(self._own):
             return False
-        installed = {"site-packages", "dist-packages"} & {*self._root.parts, *beneath.parts}
-        return not installed and beneath.suffix == ".py"
+        installed = {"site-packages", "dist-packages"} & {*Path(file).absolute().parts}
+        return not installed and beneath.suffix == ".py" and beneath.parts[0] not in self._bundled
 
     def _beneath(self, file: str) -> Path | None:
-        """The file's path below the root: by its name, which may be a link out of the folder, or by its real path."""
+        """The file's path below a place: by its name, which may be a link out of the folder, or by its real path."""
         for path in (Path(file).absolute(), Path(file).resolve()):
-            if path.is_relative_to(self._root):
-                return path.relative_to(self._root)
+            for place in self._places:
+                if path.is_relative_to(place):
+                    return path.relative_to(place)
         return None
 
 
-def subject_of(name: str, root: Path) -> NamedSubject:
+def _bundled(place: Path) -> Iterator[str]:
+    """The names of modules that pip has installed into a folder of code, as a build does."""
+    for record in place.glob("*.dist-info/RECORD"):
+        for line in record.read_text("utf-8", errors="replace").splitlines():
+            yield line.partition(",")[0].partition("/")[0]
+
+
+def subject_of(name: str, root: Path, *, imports: Path | None = None) -> NamedSubject:
     """The handler that `module:function`, `path/to/file.py:function` or Lambda's `module.function` names.
 
-    For a file, its own folder is the root for its imports. Errors: UserError.
+    For a file, its own folder is the root for its imports; the folder above its package, if it imports relatively or by
+    the package's name; or `imports`, if that is given. Errors: UserError.
     """
     module, colon, function = name.partition(":")
     if not colon:
@@ -246,5 +293,63 @@ def subject_of(name: str, root: Path) -> NamedSubject:
         file = root / module
         if not file.is_file():
             raise UserError(f"There is no file {file}.", next_step="Write it as path/to/file.py:handler.", exit_code=2)
-        return NamedSubject(file.stem, function, file.parent)
-    return NamedSubject(module.replace("/", "."), function, root)
+        return _subject_of_file(file, function, imports, root)
+    return NamedSubject(module.replace("/", "."), function, root if imports is None else imports)
+
+
+def _subject_of_file(file: Path, function: str, imports: Path | None, project: Path) -> NamedSubject:
+    top = file.parent if imports is None else imports
+    if imports is None and _imports_its_package(file):
+        while (top / "__init__.py").is_file():
+            top = top.parent
+    if not file.resolve().is_relative_to(top.resolve()):
+        raise UserError(
+            f"The file {file} does not lie in {top}.", next_step="Give a folder above it with --root.", exit_code=2
+        )  # fmt: skip
+    words = file.resolve().relative_to(top.resolve()).with_suffix("").parts
+    # What lies beside the file can be imported as well, as where its folder is the root.
+    beside = [] if top.resolve() == file.parent.resolve() else [file.parent]
+    above = _folders_above(file, top, project) if imports is None else []
+    return NamedSubject(".".join(words), function, top, [*beside, *above])
+
+
+def _folders_above(file: Path, top: Path, project: Path) -> list[Path]:
+    """The folders between a file and its project's that have what it imports, and its own folder has not."""
+    found = []
+    folder = top.resolve()
+    names = {name.partition(".")[0] for name in _absolute_imports(file)} - sys.stdlib_module_names
+    while folder != project.resolve() and folder.is_relative_to(project.resolve()):
+        names = {name for name in names if not _has_module(folder, name)}
+        folder = folder.parent
+        if any(_has_module(folder, name) for name in names):
+            found.append(folder)
+    return found
+
+
+def _has_module(folder: Path, name: str) -> bool:
+    return (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file()
+
+
+def _imports_its_package(file: Path) -> bool:
+    """Whether a file in a package can be imported from above that package only."""
+    if not (file.parent / "__init__.py").is_file():
+        return False
+    top = file.resolve().parent
+    while (top.parent / "__init__.py").is_file():
+        top = top.parent
+    nodes = _nodes_of(file)
+    is_relative = any(isinstance(node, ast.ImportFrom) and node.level for node in nodes)
+    return is_relative or any(name.partition(".")[0] == top.name for name in _absolute_imports(file))
+
+
+def _absolute_imports(file: Path) -> set[str]:
+    nodes = _nodes_of(file)
+    names = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
+    return names | {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+
+
+def _nodes_of(file: Path) -> list[ast.AST]:
+    try:
+        return list(ast.walk(ast.parse(file.read_text("utf-8"))))
+    except (OSError, ValueError, SyntaxError):
+        return []

@@ -11,25 +11,23 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from redrive.core.errors import UserError
 from redrive.prove.calls.calls import Call, parts_of
-from redrive.prove.calls.sorting import LedgerRows, Role, Sorting
+from redrive.prove.calls.sorting import LedgerRows, Role
 from redrive.prove.effects.contents import Left, compared
 from redrive.prove.effects.journal import ITEM_IN, RECORD_IN
 from redrive.prove.judge.judge import Judge, ProvedWorld, left_of
 from redrive.prove.judge.ledger import Records, Rows, Status, guess_ledger, records_of, rows_of, status_in_runs
-from redrive.prove.play.events import Called, Ended, Ending, Event
+from redrive.prove.play.events import Called, Delivered, Ended, Ending, Event
 from redrive.prove.play.faults import Fault, Leg, Strike
 from redrive.prove.play.performance import Moment, Performance
 from redrive.prove.search.draws import NO_DRAWS, Draws
 from redrive.prove.search.options import Options
 from redrive.prove.search.reasons import failed, left, require_same_order
 from redrive.prove.search.unseen import changes_nothing
-
-CLEAN_RUNS_MAX = 20
-"""More runs than this without faults and without an empty queue: the handler never finishes the message."""
 
 ELSEWHERE_AFTER_MS = 45 * DAY_MS + 17 * HOUR_MS + 23 * MINUTE_MS + 41 * SECOND_MS
 """How much later the run elsewhere is: another month, weekday, hour, minute and second."""
@@ -46,6 +44,7 @@ class Clean:
     judge: Judge
     effects: Mapping[str, int]
     calls: Sequence[Call]
+    events: Sequence[Event] = ()
 
 
 def play_clean(
@@ -53,7 +52,7 @@ def play_clean(
 ) -> list[Event]:  # fmt: skip
     """Play on without faults until nothing is left to deliver. Errors: UserError if something fails nevertheless."""
     events: list[Event] = []
-    for _ in range(CLEAN_RUNS_MAX):
+    for _ in range(performance.trigger.clean_runs_max):
         played = performance.play(Leg())
         after_leg(played)
         events += played
@@ -97,7 +96,8 @@ def learn(
     """
     beginning = performance.save()
     own = (f"sqs:*:{performance.trigger.queue_name}",) if performance.trigger.kind.is_queue else ()
-    performance.journal.sorting = Sorting(options.effects, (*options.ignored, *own))
+    sorting = performance.journal.sorting
+    performance.journal.sorting = replace(sorting, effects=options.effects, ignored=(*options.ignored, *own))
     events = play_clean(performance)
     rows = {table: rows_of(performance, table) for table in _tables(events)}
     ledger = _given_ledger(options, rows) if options.ledgers else guess_ledger(performance, beginning, rows)
@@ -159,7 +159,7 @@ class _Lesson:
         kinds: Counter[str] = Counter()
         for (kind, _), count in sorted(expected.items()):
             kinds[kind] += count
-        return Clean(judge, dict(kinds), _calls_of(events))
+        return Clean(judge, dict(kinds), _calls_of(events), tuple(events))
 
     def _is_given(self, status: Status) -> bool:
         """Whether what comes in says the word: then it is a state of the work, and no status of a run."""
@@ -174,16 +174,25 @@ class _Lesson:
         """What a second attempt leaves, after a run that died before its first effect."""
         performance = self.performance
         journal = performance.journal
-        effects = (one for one in events if isinstance(one, Called) and one.times and journal.is_effect(one.call))
-        first = next(effects, None)
-        if first is None:
+
+        def takes_effect(one: Event) -> TypeGuard[Called]:
+            return isinstance(one, Called) and bool(one.times) and journal.is_effect(one.call)
+
+        if not any(map(takes_effect, events)):
             return []
         performance.load(self.beginning)
-        performance.play(Leg(strikes=(Strike(first.index, Fault.CRASH_BEFORE),)))
-        for _ in range(CLEAN_RUNS_MAX):
+        struck: set[str] = set()
+        for _ in range(2 * performance.trigger.clean_runs_max):
+            moment = performance.save()
+            played = performance.play(Leg())
+            first = next(filter(takes_effect, played), None)
+            functions = {one.function for one in played if isinstance(one, Delivered)}
+            if first is not None and not functions <= struck:  # Each function of a system has a second attempt.
+                struck |= functions
+                performance.load(moment)
+                performance.play(Leg(strikes=(Strike(first.index, Fault.CRASH_BEFORE),)))
             if not performance.waiting.is_pending:
                 break
-            performance.play(Leg())
         return left_of(performance)
 
 

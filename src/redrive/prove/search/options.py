@@ -11,12 +11,15 @@ from redrive.prove.judge.judge import Invariant
 from redrive.prove.stage.trigger import Kind
 
 FAULTS_DEFAULT = 3
+FAULTS_OF_SYSTEMS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """What to prove, and how far to search.
 
+    `function` is the logical id of one of the template's functions; empty if there is only one, or the handler tells.
+    `variables` are environment variables of the handler, and `defaults` such that hold where nobody else sets them.
     `event_type` is the kind of AWS's own event to make a sample of; `rule` the logical id of a rule of the template.
     `told_events` is called with the events before the first run. `trigger` is what feeds the handler; None takes it
     from the template, or a queue. `bodies` are the messages or events; None takes them from the template's schedule or
@@ -33,6 +36,9 @@ class Options:
     told_events: Callable[[Sequence[str]], None] = lambda _: None
     bodies: tuple[str, ...] | None = None
     template: Path | None = None
+    function: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, str] = field(default_factory=dict)
     effects: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
@@ -40,6 +46,10 @@ class Options:
     invariants: tuple[Invariant, ...] = ()
     stable_results: bool = False
     given: Given = NOTHING_GIVEN
+    is_system: bool = False
+    """Whether all functions of the template are proved together."""
+    entrance: str | None = None
+    """In a system: by which resource the event comes in."""
 
 
 DEFAULTS = Options()

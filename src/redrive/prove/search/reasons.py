@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -10,6 +11,8 @@ from redrive.core.errors import UserError
 from redrive.prove.calls.calls import Call
 from redrive.prove.play.events import Ended, Event
 from redrive.prove.play.performance import Performance
+from redrive.prove.process.subject import NamedSubject
+from redrive.prove.project.packages import advice_on_import
 from redrive.prove.stage.retriers import status_of
 from redrive.prove.stage.trigger import SAMPLE_EVENT, Kind, bodies_of, record_text
 from redrive.services.lambda_.model.batch import reported_failures
@@ -29,6 +32,14 @@ _SOURCES = ("eventSource", "EventSource", "detail-type", "requestContext", "awsl
 """Members of the events that Lambda passes to functions, or of their records."""
 
 
+class ChangesNothing(UserError):
+    """The handler has no effect that can be seen, so nothing can be lost or repeated."""
+
+
+class NotLoaded(UserError):
+    """The handler's module cannot be imported; the next step may be a command that installs what it imports."""
+
+
 def failed(performance: Performance, event: Ended) -> UserError:
     """A run failed without any fault."""
     if performance.surroundings.reached:
@@ -36,9 +47,30 @@ def failed(performance: Performance, event: Ended) -> UserError:
     told = event.answer or f"it {event.ending.value}"
     kind, _, _ = told.partition(":")
     if kind in _UNLOADED:
-        return UserError(f"The handler cannot be loaded: {told}", next_step=_UNLOADED[kind], exit_code=2)
+        advice = _import_advice(performance, told) or _UNLOADED[kind]
+        return NotLoaded(f"The handler cannot be loaded: {told}", next_step=advice, exit_code=2)
+    if kind == "Runtime.MarshalError" and "coroutine" in told:
+        return UserError(_COROUTINE, next_step=_AWAITED, exit_code=2)
     what = f"The handler fails although nothing goes wrong: {told}{_failed_at(performance)}{_said(performance)}"
-    return UserError(what, next_step=_guesses_told(performance, told) + _message_told(performance), exit_code=2)
+    next_step = _guesses_told(performance, told) + _message_told(performance) + _command(performance, told)
+    return UserError(what, next_step=next_step, exit_code=2)
+
+
+_ABSENT = re.compile(r"NoSuchKey|ResourceNotFound|ParameterNotFound|KeyError: '(Item|Items|Attributes)'|\(404\)")
+
+
+def _command(performance: Performance, told: str) -> str:
+    """The one command to type next: it sets the variable, gives what is missing, or keeps the event to be changed."""
+    line = "".join(performance.failed_at[-1:])
+    command = f"redrive prove {performance.subject.name}"
+    variable = next((name for name in performance.trigger.variables if name in f"{line} {told}"), None)
+    if variable is not None:
+        return f"\n  Next: {variable}=VALUE {command}"
+    if _ABSENT.search(told):
+        return (
+            f"\n  Next: {command} --given given.yaml, with rows, objects, secrets or parameters that are there before."
+        )
+    return f"\n  Next: {command} --save-event event.json; change the file, and give it with --event event.json."
 
 
 def left(performance: Performance, events: Sequence[Event]) -> UserError:
@@ -79,6 +111,23 @@ _UNLOADED = {
     "Runtime.UserCodeSyntaxError": "Mend the module.",
     "Runtime.BuiltInModuleConflict": "Give the module another name.",
 }
+
+
+_COROUTINE = (
+    "The handler is a coroutine function (async def), and nobody awaits what it returns: Lambda's Python runtime calls "
+    "it and fails each time with Runtime.MarshalError, because a coroutine is no JSON. None of its code runs."
+)
+_AWAITED = (
+    "Give Lambda a plain function, and prove that one: def handler(event, context): return "
+    "asyncio.run(handle(event, context))"
+)
+
+
+def _import_advice(performance: Performance, told: str) -> str:
+    subject = performance.subject
+    if not isinstance(subject, NamedSubject):
+        return ""
+    return advice_on_import(told, subject.file, (subject.root, *subject.folders))
 
 
 def _reached(performance: Performance) -> UserError:

@@ -179,7 +179,7 @@ class Search:
             searched.runs += self._performance.runs - stem.moment.runs
             path = (*stem.path, stem.leg)
             if may_fail:
-                self._stems.extend(_struck(stem, events, self._performance.stage.tape, self._performance.trigger))
+                self._stems.extend(_struck(stem, events, self._performance.stage.tape, self._let_in_at))
             violation = self._judge.after_leg(self._performance, events)
             if violation is not None:
                 return Found(path, violation)
@@ -287,6 +287,10 @@ class Search:
         if delay_ms == 0 and trigger.is_direct and trigger.event_id(message):
             yield Act.REPUBLISH
 
+    def _let_in_at(self, event: Called, given: Delivered) -> Iterator[Strike]:
+        """The runs that can come in between at a call."""
+        return _let_in_at(event, self._performance.trigger, len(given.message_ids))
+
     def _key(self, stem: Stem, *, is_pending: bool) -> tuple[object, ...]:
         """The deduplication key: two histories with the same key continue alike.
 
@@ -297,17 +301,21 @@ class Search:
         return performance.likeness(), now, performance.outage, stem.redrives, stem.is_clean
 
 
-def _struck(stem: Stem, events: Sequence[Event], tape: Tape, trigger: Trigger) -> Iterator[Stem]:
+LetsIn = Callable[[Called, Delivered], Iterator[Strike]]
+"""The runs that can come in between, at a call of a run that was given this."""
+
+
+def _struck(stem: Stem, events: Sequence[Event], tape: Tape, let_in_at: LetsIn) -> Iterator[Stem]:
     """The stems with one fault more at a call of this leg, after the faults that have struck already.
 
     Up to that fault they equal this leg. Faults of the answer leave the call itself unchanged.
     """
     last = max((strike.at for strike in stem.leg.strikes if isinstance(strike.at, int)), default=-1)
-    given = {event.run: len(event.message_ids) for event in events if isinstance(event, Delivered)}
+    given = {event.run: event for event in events if isinstance(event, Delivered)}
     for event in events:
         if isinstance(event, Called) and event.index > last:
             strikes = [Strike(event.index, fault) for fault in _faults_at(event, is_outage=bool(stem.moment.outage))]
-            for strike in (*strikes, *_let_in_at(event, trigger, given[event.run])):
+            for strike in (*strikes, *let_in_at(event, given[event.run])):
                 mark = tape.marks.get((event.index, strike.fault in STRIKES_AFTER))
                 leg = replace(stem.leg, strikes=(*stem.leg.strikes, strike))
                 beginning = None if mark is None else Beginning(tape.answers, mark)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from redrive.core.errors import UserError
 from redrive.prove.calls.calls import Call
 from redrive.prove.play.events import Called, Ended, Event
 from redrive.prove.play.performance import Performance
 from redrive.prove.process.caught import Caught
+from redrive.prove.search.reasons import ChangesNothing
 
 CALLS_TOLD_MAX = 8
 CAUGHT_TOLD_MAX = 4
-_SEEN = "Only boto3 calls, requests over HTTP and effects declared with redrive.handler are seen."
+_SEEN = "Only boto3 calls, requests over HTTP, SQL and effects declared with redrive.handler are seen."
 
 
-def changes_nothing(performance: Performance, play: Callable[[Performance], Sequence[Event]]) -> UserError:
+def changes_nothing(performance: Performance, play: Callable[[Performance], Sequence[Event]]) -> ChangesNothing:
     """Why nothing can be proved, from one more clean run from here, in which exceptions are noted."""
     caught = Caught(performance.subject.told_line)
     with caught.watched():
@@ -27,7 +27,7 @@ def changes_nothing(performance: Performance, play: Callable[[Performance], Sequ
         *_listed("It caught these exceptions itself", caught.told, CAUGHT_TOLD_MAX) * bool(caught.told),
         f"It returned {answers[-1] if answers else 'nothing'}",
     ]
-    return UserError(
+    return ChangesNothing(
         "The handler changes nothing that can be seen, so nothing can be lost or repeated.\n" + "\n".join(lines),
         next_step=_next_step([one.call for one in calls], has_caught=bool(caught.told)), exit_code=2,
     )  # fmt: skip

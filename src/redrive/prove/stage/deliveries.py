@@ -62,6 +62,11 @@ def kind_for(reading: Reading | None) -> tuple[Kind, str] | None:
     if reading.data_class in _CLASSES:
         kind = _CLASSES[reading.data_class]
         return kind, f"{kind.value}, because the handler reads a {reading.data_class}"
+    if ("source",) in reading.paths:
+        return Kind.EVENTBRIDGE, f"{Kind.EVENTBRIDGE.value}, because {reading.paths['source',]} reads ['source']"
+    own = [path for path in reading.paths if path[0] != "Records"]
+    if own and len(own) == len(reading.paths):
+        return Kind.LAMBDA, f"{Kind.LAMBDA.value}, because {reading.paths[own[0]]} reads {_told(own[0])}"
     return None
 
 

@@ -47,12 +47,12 @@ def invoked_trigger(
 def invoked_asynchronously(stage: Stage, function: Document, kind: Kind, events: tuple[str, ...]) -> Trigger:
     """The trigger of a function, as ListFunctions tells it, that events invoke asynchronously."""
     name = str(function["FunctionName"])
-    config = _invoke_config(stage, name)
+    config = invoke_config(stage, name)
     on_failure = config.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination", "")
     letters = (function.get("DeadLetterConfig", {}).get("TargetArn", ""), on_failure)
     dead_letter_arn = next((str(arn) for arn in letters if ":sqs:" in str(arn)), "")
     return Trigger(
-        name, "", "", dead_letter_arn, int(function["Timeout"]) * SECOND_MS, _retention_ms(stage, dead_letter_arn),
+        name, "", "", dead_letter_arn, int(function["Timeout"]) * SECOND_MS, retention_ms(stage, dead_letter_arn),
         events, int(config.get("MaximumRetryAttempts", RETRIES_MAX)) + 1, kind,
     )  # fmt: skip
 
@@ -94,14 +94,16 @@ def _all_invoked(stage: Stage) -> Iterator[_Invoked]:
                     yield _Invoked(Fed(rule, target), function)
 
 
-def _invoke_config(stage: Stage, function_name: str) -> Document:
+def invoke_config(stage: Stage, function_name: str) -> Document:
+    """What a function does with events that fail; empty if AWS's defaults hold."""
     try:
         return stage.call("lambda", "GetFunctionEventInvokeConfig", FunctionName=function_name)
     except ServiceError:
         return {}  # It has none, and AWS's defaults hold.
 
 
-def _retention_ms(stage: Stage, dead_letter_arn: str) -> int:
+def retention_ms(stage: Stage, dead_letter_arn: str) -> int:
+    """How long a queue keeps its messages; 0 without a queue."""
     if not dead_letter_arn:
         return 0
     names = ["MessageRetentionPeriod"]

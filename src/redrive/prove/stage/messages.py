@@ -10,6 +10,7 @@ from typing import cast
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document, dump_json, load_json
+from redrive.core.errors import Bug
 from redrive.delivery.sources.targets import queue_url
 from redrive.prove.stage.positions import event_with, has_unread, positions, read_again, told
 from redrive.prove.stage.records import put_record
@@ -65,6 +66,18 @@ class Messages(ABC):
         again = f"{event_id[:-_AGAIN_DIGITS]}{self._sent:0{_AGAIN_DIGITS}d}"
         self._send(self._trigger.bodies[number].replace(event_id, again), number)
         self._sent += 1
+
+    def told(self, act: str, number: int) -> str:
+        """What comes again by an act, for the user; empty if the kind of the trigger says it."""
+        return ""
+
+    def told_given_up(self, count: int) -> str:
+        """What became of what was given up, for the user; empty if the kind of the trigger says it."""
+        return ""
+
+    def read_again(self, number: int) -> None:
+        """Lose the checkpoints of a mapping from a stream. Errors: Bug if there is none."""
+        raise Bug(f"checkpoint {number} of what has none")
 
     def next_due(self) -> Instant | None:
         """The next instant at which something is due."""
@@ -170,7 +183,7 @@ class StreamRecords(AsynchronousEvents):
         """Invoke the function with the records. They age from when they were put."""
         self._redrive()
 
-    def read_again(self) -> None:
+    def read_again(self, number: int) -> None:
         """Lose the mapping's checkpoints: the records come again."""
         self._stage.step(("read again",), lambda tx: read_again(tx, self._trigger.mapping, self._beginning))
 

@@ -42,3 +42,9 @@ def _legacy_terms(params: Params) -> list[tuple[str, str, object]]:
         value = listed[0] if isinstance(listed, list) and listed else None
         found.append((name, "=" if mapping_of(condition).get("ComparisonOperator") == "EQ" else "", value))
     return found
+
+
+def queried_values(params: Params) -> Mapping[str, object]:
+    """The values that a query asks for, by the names of attributes that are to equal them."""
+    terms = _terms(params) or _legacy_terms(params)
+    return {name: value for name, operator, value in terms if operator == "=" and isinstance(value, Mapping)}

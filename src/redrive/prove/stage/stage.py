@@ -11,7 +11,7 @@ import hashlib
 import marshal
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from redrive.core.clock import Instant, parse_instant
 from redrive.core.documents import Document
@@ -76,6 +76,18 @@ def models() -> Models:
     return Models()
 
 
+class Attached(Protocol):
+    """Another part of the world, which is saved and restored with the engine: databases."""
+
+    def save(self) -> object: ...
+
+    def load(self, saved: object) -> None: ...
+
+    def told(self) -> str:
+        """Its whole state as text; equal states give equal texts."""
+        ...
+
+
 class StageClock:
     """A clock that stands still at its set time."""
 
@@ -109,6 +121,8 @@ class Stage:
         """Whether questions are answered by what is known of other histories, where it is the same."""
         self.more_deciding: Step[str] | None = None
         """What else decides what is delivered next, as text: for a mapping from a stream, its positions."""
+        self.attached: list[Attached] = []
+        """The other parts of the world."""
         self._store = ContentStore(clock=self.clock, entropy=self._ids)
         self.invoker = invoker
         registry = bind_registry(self._store, models())
@@ -169,6 +183,10 @@ class Stage:
         """Run a step. `asked` describes it."""
         return self._ask(asked, lambda: self.engine.run(step))
 
+    def ask(self, asked: tuple[object, ...], ask: Callable[[], T]) -> T:
+        """Ask another part of the world, whose answers are not remembered. `asked` describes the question."""
+        return self._ask(asked, ask, is_engines=False)
+
     def respond(self, asked: tuple[object, ...], request: Callable[[], HttpRequest]) -> HttpResponse:
         """Answer a request through the gateway. `asked` describes the request; `request` makes it, only if needed."""
         return self._ask(asked, lambda: self._gateway.respond(request()))
@@ -207,13 +225,16 @@ class Stage:
 
     def save(self) -> Saved:
         """Save the whole state, for `load`."""
-        return Saved(self.contents.save(), self.now, self._serial)
+        others = tuple(one.save() for one in self.attached)
+        return Saved(self.contents.save(), self.now, self._serial, others)
 
     def load(self, saved: Saved) -> None:
         """Restore a saved state. Only this can move time backwards."""
         self.contents.load(saved.world)
         self.clock.set(saved.now)
         self._serial = saved.serial
+        for number, one in enumerate(self.attached):
+            one.load(saved.others[number] if number < len(saved.others) else None)
 
     def mark(self, index: int, traces: frozenset[Trace], *, is_after: bool) -> None:
         """Mark this place on the tape, with the whole state.
@@ -231,7 +252,8 @@ class Stage:
 
     def digest(self) -> bytes:
         """A hash of everything that decides what happens next, except the time."""
-        return _hashed("".join(self.contents.told((*DECIDING_TABLES, *LEFT_TABLES))))
+        others = [one.told() for one in self.attached]
+        return _hashed("".join([*self.contents.told((*DECIDING_TABLES, *LEFT_TABLES)), *others]))
 
     def likeness(self, *others: object) -> bytes:
         """A hash for deduplication: two moments with the same hash continue alike, as far as the stage's state decides.
@@ -239,7 +261,8 @@ class Stage:
         See `renamed`.
         """
         held = "".join([*self.contents.told(DECIDING_TABLES), self._more_deciding()])
-        left = [*self.contents.told(LEFT_TABLES), *map(repr, others)]
+        attached = (one.told() for one in self.attached)
+        left = [*self.contents.told(LEFT_TABLES), *map(repr, others), *attached]
         return _hashed(held + renamed(left, held, self._ids.drawn))
 
     def settle(self) -> None:
@@ -316,10 +339,13 @@ class Stage:
         self._ask(asked, lambda: self.engine.settle(attempt, result))
 
     def _more_deciding(self) -> str:
-        more = self.more_deciding
-        return "" if more is None else self._answered(("more deciding",), lambda: self.engine.run(more), ()).given()
+        # Not as a question: it may decide by more than the tables have.
+        return "" if self.more_deciding is None else self.engine.run(self.more_deciding)
 
-    def _ask(self, asked: tuple[object, ...], ask: Callable[[], T], *, place: tuple[object, ...] = ()) -> T:
+    def _ask(
+        self, asked: tuple[object, ...], ask: Callable[[], T], *, place: tuple[object, ...] = (),
+        is_engines: bool = True,
+    ) -> T:  # fmt: skip
         """Ask the engine, or the tape while it lasts. Ids are drawn at `place`, or at the current place of the history.
 
         Errors: ServiceError as `ask`; Strayed if the tape has another question here.
@@ -331,7 +357,11 @@ class Stage:
             if known is None or known.asked != asked:
                 raise Strayed
             return cast("T", known.given())
-        answered = self._answered(asked, ask, place or (self.now, self._serial, position))
+        answered = (
+            self._answered(asked, ask, place or (self.now, self._serial, position))
+            if is_engines
+            else Answered.of(asked, ask)
+        )
         self._tape.answers.append(answered)
         return answered.given()
 

@@ -6,21 +6,23 @@ A guess is good enough for a search, and is reported to the user, who can declar
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from urllib.parse import quote_plus, unquote, unquote_plus
 
+from redrive.core.documents import Document, dump_json
 from redrive.core.errors import ServiceError
 from redrive.prove.calls.calls import Call, Params, mapping_of, parts_of
 from redrive.prove.guess.contents import PLAIN_FILE, FileContent
+from redrive.prove.guess.keys import UNNAMED, KeyShown, key_of_item
 from redrive.prove.stage.queried_keys import queried_key
-from redrive.prove.stage.stage import Stage
+from redrive.prove.stage.stage import SCOPE, Stage
 
 _EXPIRY_NAMES = ("ttl", "expires_at", "expiresAt", "expiration", "expire_at", "expiry", "time_to_live")
 _UNCONDITIONED = re.compile(r"attribute_not_exists\s*\(\s*([#\w.-]+)\s*\)")
 _KEY_LIKE = re.compile(r"(?i)(?:^|[_-])(?:pk|id|key)$|Id$|Key$")
 
 
-_SERVICES = {"Queue": "sqs", "Bucket": "s3", "Object": "s3"}
+_SERVICES = {"Queue": "sqs", "Bucket": "s3", "Object": "s3", "Role": "iam"}
 """The services of what is made, by the noun in the operation that makes it; tables else."""
 _READS_OBJECT = frozenset({"DeleteObject", "GetObject", "GetObjectAttributes", "GetObjectTagging", "HeadObject"})
 
@@ -36,21 +38,39 @@ class Improvised:
     tells of has the content of `file`.
     """
 
-    def __init__(self, texts: tuple[str, ...], file: FileContent = PLAIN_FILE) -> None:
+    def __init__(
+        self, texts: tuple[str, ...], file: FileContent = PLAIN_FILE, *, earlier: Improvised | None = None
+    ) -> None:  # fmt: skip
+        """`earlier` has seen the keys of earlier tries, which made other guesses."""
+        self.shown: Mapping[str, KeyShown] = {}
+        """The keys that the handler's source shows."""
+        self.seen: dict[str, Mapping[str, str]] = {} if earlier is None else dict(earlier.seen)
+        """The keys with which the handler has asked for items, by table."""
         self.assumptions: dict[str, str] = {}
         self._texts = texts
         self._file = file
         self._made: list[tuple[str, str, Params]] = []
         self._known: set[tuple[str, str]] = set()
+        self._kept = 0
 
     def provide(self, stage: Stage, call: Call) -> None:
         """Make the resource of a call, if it does not exist."""
+        for arn in _roles_in(call.params):
+            self._provide_role(stage, arn, call.service)
         for part in parts_of(call):
             self._provide_part(stage, part)
 
+    def provide_table_for(self, stage: Stage, table: str, item: Params) -> None:
+        """Make the table of an item that is to be there beforehand, if it does not exist."""
+        self.provide(stage, Call("dynamodb", "PutItem", table, {"TableName": table, "Item": item}))
+
+    def keep(self) -> None:
+        """What was made so far is there beforehand: it is not made again."""
+        self._kept = len(self._made)
+
     def repeat(self, stage: Stage) -> None:
         """Make all of them again on another stage, before any call needs them."""
-        for service, operation, params in self._made:
+        for service, operation, params in self._made[self._kept :]:
             stage.call(service, operation, **params)
 
     def _provide_part(self, stage: Stage, call: Call) -> None:
@@ -58,22 +78,24 @@ class Improvised:
         if not call.target:
             return
         if call.service == "dynamodb" and call.operation.endswith(("Item", "Query", "Scan")):
+            if (key := mapping_of(call.params.get("Key"))) and len(key) <= 2:
+                self.seen[call.target] = {name: _type_of(value) for name, value in key.items()}
             if place not in self._known:
                 self._known.add(place)
                 self._provide_table(stage, call)
             self._provide_index(stage, call)
             self._provide_expiry(stage, call)
-        elif call.service == "sqs" and call.operation.startswith("SendMessage") and place not in self._known:
+        elif call.service == "sqs" and "QueueUrl" in call.params and place not in self._known:
             self._known.add(place)
             self._provide_queue(stage, call.target)
         elif call.service == "s3":
-            self._provide_bucket(stage, call.target)
+            self.provide_bucket(stage, call.target)
             self._provide_object(stage, call)
 
     def _provide_table(self, stage: Stage, call: Call) -> None:
         if _exists(stage, "dynamodb", "DescribeTable", TableName=call.target):
             return
-        key = self._key_of(call.params)
+        key, why = self._key_of(call.target, call.params)
         roles = ("HASH", "RANGE")
         schema = [{"AttributeName": name, "KeyType": role} for name, role in zip(key, roles, strict=False)]
         definitions = [{"AttributeName": name, "AttributeType": kind} for name, kind in key.items()]
@@ -83,7 +105,7 @@ class Improvised:
              "BillingMode": "PAY_PER_REQUEST"},
         )  # fmt: skip
         if is_made:
-            self.assumptions[f"table {call.target}"] = f"key {', '.join(list(key)[:2])}"
+            self.assumptions[f"table {call.target}"] = f"key {', '.join(list(key)[:2])}{why}"
 
     def _provide_index(self, stage: Stage, call: Call) -> None:
         """Make the index of a query of a table that was made here."""
@@ -120,7 +142,26 @@ class Improvised:
         if self._make(stage, "CreateQueue", {"QueueName": name, "Attributes": fifo}):
             self.assumptions[f"queue {name}"] = "a FIFO queue" if fifo else "a standard queue"
 
-    def _provide_bucket(self, stage: Stage, name: str) -> None:
+    def _provide_role(self, stage: Stage, arn: str, service: str) -> None:
+        """Make a role that a call hands on: the service may take it on, and it may do everything."""
+        name = arn.rpartition("/")[2]
+        if ("role", name) in self._known or f":{SCOPE.account}:" not in arn:
+            return
+        self._known.add(("role", name))
+        if _exists(stage, "iam", "GetRole", RoleName=name):
+            return
+        trusted = {"Effect": "Allow", "Principal": {"Service": f"{service}.amazonaws.com"}, "Action": "sts:AssumeRole"}
+        allowed = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+        made = self._make(
+            stage, "CreateRole", {"RoleName": name, "AssumeRolePolicyDocument": _policy(trusted)}
+        ) and self._make(
+            stage, "PutRolePolicy", {"RoleName": name, "PolicyName": "all", "PolicyDocument": _policy(allowed)}
+        )  # fmt: skip
+        if made:
+            self.assumptions[f"role {name}"] = f"{service} may take it on, and it may do everything"
+
+    def provide_bucket(self, stage: Stage, name: str) -> None:
+        """Make a bucket, if it does not exist."""
         if ("s3", name) in self._known:
             return
         self._known.add(("s3", name))
@@ -133,7 +174,7 @@ class Improvised:
         if not key or ("object", f"{bucket}/{key}") in self._known or not self._is_told(key):
             return
         self._known.add(("object", f"{bucket}/{key}"))
-        self._provide_bucket(stage, bucket)
+        self.provide_bucket(stage, bucket)
         made = {"Bucket": bucket, "Key": key, "Body": self._file.body}
         if not _exists(stage, "s3", "HeadObject", Bucket=bucket, Key=key) and self._make(stage, "PutObject", made):
             is_quoted = key != unquote_plus(key)
@@ -152,29 +193,68 @@ class Improvised:
         self._made.append((service, operation, params))
         return True
 
-    def _key_of(self, params: Params) -> Mapping[str, str]:
-        """Key attributes and their types: those of a Key, or the most probable ones of an Item."""
-        key = mapping_of(params.get("Key"))
-        if key:
-            return {name: _type_of(value) for name, value in key.items()}
-        queried = queried_key(params)
-        if queried and "IndexName" not in params:
-            return queried
+    def _key_of(self, table: str, params: Params) -> tuple[Mapping[str, str], str]:
+        """Key attributes and their types, and where they come from: those of a Key in a call or in the source, or the
+        most probable ones of an item.
+        """
+        if table in self.seen:
+            return self.seen[table], ""
+        shown = self.shown.get(table) or self.shown.get(UNNAMED)
+        item = {name: _type_of(value) for name, value in mapping_of(params.get("Item")).items()}
+        queried = queried_key(params) if "IndexName" not in params else {}
+        if shown is not None:
+            names = key_of_item(shown, item) if item else _completed(shown, queried)
+            if names and all(kind in ("S", "N", "B") for kind in names.values()):
+                return names, f", as {shown.place} has it"
+        if queried:
+            return queried, ""
+        return self._likely_key(params)
+
+    def _likely_key(self, params: Params) -> tuple[Mapping[str, str], str]:
+        """The most probable key of an item."""
         item = mapping_of(params.get("Item"))
         names = mapping_of(params.get("ExpressionAttributeNames"))
         found = _UNCONDITIONED.search(str(params.get("ConditionExpression")))
         conditioned = str(names.get(found[1], found[1])) if found else ""
         scalars = {name: _type_of(value) for name, value in item.items() if _type_of(value) in ("S", "N", "B")}
         if conditioned in scalars:
-            return {conditioned: scalars[conditioned]}
+            return {conditioned: scalars[conditioned]}, ""
         given = [name for name in scalars if self._is_given(mapping_of(item[name]))]
         like_keys = [name for name in scalars if _KEY_LIKE.search(name)]
         best = [name for name in like_keys if name in given] or like_keys or given or list(scalars) or ["id"]
-        return {best[0]: scalars.get(best[0], "S")}
+        others = [name for name in scalars if name != best[0]]
+        is_clear = [best[0]] == like_keys or not others
+        return {best[0]: scalars.get(best[0], "S")}, "" if is_clear else f", a guess: it may be {others[0]} as well"
 
     def _is_given(self, value: Params) -> bool:
         text = str(next(iter(value.values()), ""))
         return bool(text) and any(text in given for given in self._texts)
+
+
+def _completed(shown: KeyShown, queried: Mapping[str, str]) -> Mapping[str, str]:
+    """The key that the source shows, for a request that names a part of it or none; texts where no type shows."""
+    if any(name not in shown.names for name in queried):
+        return {}
+    return {name: queried.get(name) or kind or "S" for name, kind in shown.names.items()}
+
+
+def _roles_in(value: object, name: str = "") -> Iterator[str]:
+    """The ARNs of roles in the parameters of a call."""
+    match value:
+        case Mapping():
+            for key, member in value.items():
+                yield from _roles_in(member, str(key))
+        case list():
+            for member in value:
+                yield from _roles_in(member, name)
+        case str() if value.startswith("arn:aws:iam:") and ":role/" in value and "rolearn" in name.lower():
+            yield value
+        case _:
+            pass
+
+
+def _policy(statement: Document) -> str:
+    return dump_json({"Version": "2012-10-17", "Statement": [statement]})
 
 
 def _read_object(call: Call) -> tuple[str, str]:

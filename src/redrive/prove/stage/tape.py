@@ -21,11 +21,15 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The state of a stage at an instant. `serial` counts the legs that have begun at that instant."""
+    """The state of a stage at an instant.
+
+    `serial` counts the legs that have begun at that instant; `others` are the other parts of the world.
+    """
 
     world: World
     now: Instant
     serial: int
+    others: tuple[object, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,13 @@
-"""The trigger of a function from a CloudFormation template: deployed, with schedules and other functions disabled."""
+"""The trigger of a function from a project's template: deployed, with schedules and other functions disabled."""
 
 from __future__ import annotations
 
+import copy
 import io
 import json
+import re
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
@@ -14,30 +16,41 @@ from redrive.core.clock import SECOND_MS
 from redrive.core.documents import Document, dump_json
 from redrive.core.errors import ServiceError, UserError
 from redrive.invoke.sandbox.unpack import unpack
-from redrive.languages.template import TemplateError, read_root
-from redrive.packaging.template import local_code, take_in_definitions
+from redrive.languages.template import Node
 from redrive.prove.process.subject import NamedSubject
-from redrive.prove.stage.fed import direct_handlers, direct_trigger, is_direct
-from redrive.prove.stage.invoked import invoked_handlers, invoked_trigger
-from redrive.prove.stage.parameters import missing_parameters
+from redrive.prove.project.focus import MADE, NOT_HERE, focus, kept_still, needed
+from redrive.prove.project.functions import Feed, ProjectFunction
+from redrive.prove.project.nodes import stubbed
+from redrive.prove.project.source import ProjectTemplate, read_template
+from redrive.prove.stage.called import CUSTOM_RESOURCE, is_api
+from redrive.prove.stage.deliveries import kind_for
+from redrive.prove.stage.fed import direct_handlers, direct_trigger, is_direct, trigger_of
+from redrive.prove.stage.invoked import invoked_handlers, invoked_trigger, retention_ms
 from redrive.prove.stage.sampled import Wanted
 from redrive.prove.stage.stage import SCOPE, START, Stage
 from redrive.prove.stage.streams import stream_handlers, stream_trigger
 from redrive.prove.stage.trigger import SAMPLE_EVENT, Kind, Trigger, bodies_of, with_messages
-from redrive.services.cloudformation.model.stack import Blueprint
-from redrive.services.cloudformation.transforms.expansion import expanded
 from redrive.services.lambda_.model.function import Function
 from redrive.services.scheduler.model.executions import Execution, execution_id, rendered_input
 from redrive.store.api import Transaction
 
 STACK = "stack"
-_NOT_HERE = "# The handler is taken from elsewhere.\n"
+FED_BY = "fed by"
+_ASKED = "asked"
+"""The name of what the report says of a function's trigger."""
 _FUNCTION = "AWS::Lambda::Function"
 _RULE = "AWS::Events::Rule"
-_LAYER = "AWS::Lambda::LayerVersion"
 _STUBS = [{"Key": "redrive:on-unknown", "Value": "stub"}]
 """What redrive does not serve is stood in for: the handler's calls of it are answered as of any service not served."""
 _CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
+_CIRCLE = re.compile(r"Circular dependency between resources: \[(?P<names>[^\]]*)\]")
+_STUBS_MAX = 25
+"""After so many resources that cannot be made, the template is refused."""
+_KINDS: Mapping[str, Kind] = {
+    "sqs": Kind.SQS, "kinesis": Kind.KINESIS, "dynamodb": Kind.DYNAMODB, "eventbridge": Kind.EVENTBRIDGE, "s3": Kind.S3,
+    "topic": Kind.SNS, "schedule": Kind.SCHEDULE, "task": Kind.TASK, "caller": Kind.LAMBDA,
+}  # fmt: skip
+_OF_CALLERS = "; whoever calls it calls again: played as asynchronous invocations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,57 +60,136 @@ class Declared:
     trigger: Trigger
     handler: str
     code: Path | None = None
+    layers: tuple[Path, ...] = ()
+
+
+Sample = Callable[[Feed, Kind], tuple[tuple[str, ...], Mapping[str, str]]]
+"""The events of a function that is invoked directly, and what was guessed of them."""
+
+
+def feed_for(function: ProjectFunction, kind: Kind | None, wanted: Wanted) -> tuple[Feed, Kind]:
+    """What feeds a function, as the user says it, the template, or else what the handler reads. Errors: UserError."""
+    if kind is None:
+        feed = function.feed
+        read = kind_for(wanted.reading) if feed.kind == "caller" else None
+        if read is None:
+            return feed, _kind_of(feed)
+        return Feed(read[0].value, read[1]), read[0]
+    fits = [
+        feed for feed in function.feeds
+        if _kind_of(feed) is kind or (_kind_of(feed) is Kind.SQS and kind is Kind.FIFO)
+    ]  # fmt: skip
+    name = "sqs" if kind.is_queue else kind.value if kind.is_stream else _ASKED
+    return (fits[0] if fits else Feed(name, f"what --trigger {kind.value} says")), kind
+
+
+def _kind_of(feed: Feed) -> Kind:
+    return Kind.API if is_api(feed) else _KINDS[feed.kind]
+
+
+def function_trigger(
+    stage: Stage, template: ProjectTemplate, function: ProjectFunction, bodies: tuple[str, ...] | None, *,
+    wanted: Wanted, kind: Kind | None, sample: Sample,
+) -> Declared:  # fmt: skip
+    """Deploy a template for one of its functions, and say what feeds that function. Errors: UserError."""
+    feed, kind = feed_for(function, kind, wanted)
+    root = copy.deepcopy(template.root)
+    focus(root, function, feed)
+    kept = {function.logical_id, feed.resource, feed.source, *MADE}
+    stubs = _deploy(stage, template, root, kept)
+    told = {**template.guesses, **stubs}
+    name = _physical_name(stage, template.file, function.logical_id)
+
+    def of_function(_: Document) -> Wanted:
+        return wanted
+
+    if kind.is_stream:
+        trigger, _ = stream_trigger(stage, template.file, "", bodies, kind, of_function)
+    elif kind.is_queue:
+        messages, guesses = sample(feed, kind)
+        mapping = _pick(stage, template.file, "")
+        trigger = _queue_trigger(stage, mapping, messages, is_given=bodies is not None)
+        told |= guesses if messages in {trigger.bodies, trigger.given} else {}
+    elif feed.kind == "eventbridge" and feed.resource:
+        rule = _rule_name(stage, template.file, feed.resource)
+        trigger, _ = invoked_trigger(stage, template.file, "", bodies, rule, of_function)
+    else:
+        events = bodies
+        if events is None and feed.told == CUSTOM_RESOURCE:
+            events, guesses = sample(feed, kind)
+            told |= guesses
+        trigger = trigger_of(stage, STACK, name, kind, events, wanted)
+    trigger = replace(trigger, guesses={**told, **trigger.guesses}, fed_by=_fed_by(function, feed))
+    return Declared(trigger, function.handler, function.code, function.layers)
+
+
+def bare_trigger(stage: Stage, template: ProjectTemplate, make: Callable[[], Trigger]) -> Declared:
+    """Deploy a template that has no function for the handler, and `make` the usual trigger beside its resources."""
+    root = copy.deepcopy(template.root)
+    stubs = _deploy(stage, template, root, set())
+    trigger = make()
+    told = {**template.guesses, **stubs}
+    fed_by = "what is usual, because the template has no function"
+    return Declared(replace(trigger, guesses={**told, **trigger.guesses}, fed_by=fed_by), "")
 
 
 def declared_trigger(
-    stage: Stage, file: Path, handler: str, parameters: Document, bodies: tuple[str, ...] | None, *,
+    stage: Stage, template: ProjectTemplate, handler: str, bodies: tuple[str, ...] | None, *,
     wanted: Callable[[str, Path | None], Wanted], kind: Kind | None = None, rule: str | None = None,
 ) -> Declared:  # fmt: skip
-    """Deploy a template, with its schedules and other functions disabled.
+    """Deploy a template, with its schedules disabled, and pick what is fed by a queue, a stream or a rule.
 
     `handler` selects one of several functions; empty if there is only one. Without `kind`, a function that a queue
     feeds comes before one that a rule invokes. `rule` is the logical id of one of several rules. `wanted` says what the
     event of a handler is like, from its name and the directory of its code. Errors: UserError.
     """
-    guesses = missing_parameters(file, parameters)
-    directories = _deploy(stage, file, parameters | guesses)
-    told = {f"parameter {name}": f"{value!r}, because the template has no default" for name, value in guesses.items()}
+    file = template.file
+    _deploy(stage, template, copy.deepcopy(template.root), None)
+    told = dict(template.guesses)
 
     def of_function(function: Document) -> Wanted:
-        code = directories.get(_logical_id(stage, str(function["FunctionName"])))
+        code = template.code.get(_logical_id(stage, str(function["FunctionName"])))
         return wanted(str(function["Handler"]), code)
 
     if is_direct(kind) or (kind is None and rule is None and _fits_directly(stage, handler)):
         trigger, name = direct_trigger(stage, STACK, file, handler, bodies, kind, of_function)
-        trigger = replace(trigger, guesses={**told, **trigger.guesses})
-        return Declared(trigger, name, directories.get(_logical_id(stage, trigger.function_name)))
-    if (kind is not None and kind.is_stream) or (kind is None and rule is None and _fits_stream(stage, handler)):
+    elif (kind is not None and kind.is_stream) or (kind is None and rule is None and _fits_stream(stage, handler)):
         trigger, name = stream_trigger(stage, file, handler, bodies, kind, of_function)
-        trigger = replace(trigger, guesses={**told, **trigger.guesses})
-        return Declared(trigger, name, directories.get(_logical_id(stage, trigger.function_name)))
-    if rule is not None or kind is Kind.EVENTBRIDGE or (kind is None and not _fits_queue(stage, handler)):
+    elif rule is not None or kind is Kind.EVENTBRIDGE or (kind is None and not _fits_queue(stage, handler)):
         rule_name = None if rule is None else _rule_name(stage, file, rule)
         trigger, name = invoked_trigger(stage, file, handler, bodies, rule_name, of_function)
-        trigger = replace(trigger, guesses={**told, **trigger.guesses})
-        return Declared(trigger, name, directories.get(_logical_id(stage, trigger.function_name)))
-    mapping = _pick(stage, file, handler)
-    for other in _mappings(stage):
-        if other["UUID"] != mapping["UUID"]:
-            stage.call("lambda", "UpdateEventSourceMapping", UUID=other["UUID"], Enabled=False)
+    else:
+        mapping = _pick(stage, file, handler)
+        for other in _mappings(stage):
+            if other["UUID"] != mapping["UUID"]:
+                stage.call("lambda", "UpdateEventSourceMapping", UUID=other["UUID"], Enabled=False)
+        trigger = _queue_trigger(stage, mapping, bodies or bodies_of(SAMPLE_EVENT), is_given=bodies is not None)
+        name = str(_function_of(stage, mapping)["Handler"])
+    logical_id = _logical_id(stage, trigger.function_name)
+    trigger = replace(trigger, guesses={**told, **trigger.guesses})
+    return Declared(trigger, name, template.code.get(logical_id), template.layers.get(logical_id, ()))
+
+
+def _queue_trigger(stage: Stage, mapping: Document, bodies: tuple[str, ...], *, is_given: bool) -> Trigger:
+    """The queue of a mapping. What a schedule of the template sends to it comes before a sample."""
     queue_arn = str(mapping["EventSourceArn"])
     function = _function_of(stage, mapping)
-    name = queue_arn.rpartition(":")[2]
-    url = stage.call("sqs", "GetQueueUrl", QueueName=name)["QueueUrl"]
+    url = stage.call("sqs", "GetQueueUrl", QueueName=queue_arn.rpartition(":")[2])["QueueUrl"]
     attributes = stage.call("sqs", "GetQueueAttributes", QueueUrl=url, AttributeNames=["All"])["Attributes"]
     policy = json.loads(attributes.get("RedrivePolicy", "{}"))
     dead_letter_arn = policy.get("deadLetterTargetArn", "")
-    given = bodies or _scheduled(stage, queue_arn) or bodies_of(SAMPLE_EVENT)
+    given = bodies if is_given else _scheduled(stage, queue_arn) or bodies
     trigger = Trigger(
         str(function["FunctionName"]), queue_arn, url, dead_letter_arn, int(function["Timeout"]) * SECOND_MS,
-        _retention_ms(stage, dead_letter_arn), (), int(policy.get("maxReceiveCount", 0)), guesses=told,
+        retention_ms(stage, dead_letter_arn), (), int(policy.get("maxReceiveCount", 0)),
     )  # fmt: skip
-    trigger = with_messages(trigger, given)
-    return Declared(trigger, str(function["Handler"]), directories.get(_logical_id(stage, trigger.function_name)))
+    return with_messages(trigger, given)
+
+
+def _fed_by(function: ProjectFunction, feed: Feed) -> str:
+    others = [one.told for one in function.feeds if one.told != feed.told and not one.told.startswith("another")]
+    also = f", and {', and '.join(dict.fromkeys(others))}" if others else ""
+    return f"{feed.told}{also}{_OF_CALLERS if feed.kind == 'caller' and not is_api(feed) else ''}"
 
 
 def code_directory(code: Path) -> Path | None:
@@ -110,7 +202,7 @@ def code_directory(code: Path) -> Path | None:
 def local_subject(declared: Declared, directory: Path) -> NamedSubject:
     """The handler in a directory of local code that the template names."""
     module, _, function = declared.handler.rpartition(".")
-    return NamedSubject(module.replace("/", "."), function, directory)
+    return NamedSubject(module.replace("/", "."), function, directory, declared.layers)
 
 
 def inline_subject(stage: Stage, declared: Declared, directory: Path) -> NamedSubject:
@@ -123,7 +215,7 @@ def inline_subject(stage: Stage, declared: Declared, directory: Path) -> NamedSu
 def has_inline_code(stage: Stage, declared: Declared) -> bool:
     """Whether the function's code is in the template."""
     with zipfile.ZipFile(io.BytesIO(_archive(stage, declared.trigger.function_name))) as archive:
-        return not any(archive.read(name) == _NOT_HERE.encode() for name in archive.namelist())
+        return not any(archive.read(name) == NOT_HERE.encode() for name in archive.namelist())
 
 
 def _archive(stage: Stage, function_name: str) -> bytes:
@@ -134,56 +226,92 @@ def _archive(stage: Stage, function_name: str) -> bytes:
     return stage.engine.run(step)
 
 
-def _deploy(stage: Stage, file: Path, parameters: Document) -> dict[str, Path]:
-    """Deploy the template; returns the directories of the functions with local code, by their logical ids."""
-    try:
-        body, directories = _plain(file, parameters)
-        body = _kept_still(body)
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"The template {file} cannot be read: {error}.", exit_code=2) from error
-    except TemplateError as error:
-        raise UserError(f"The template {file} cannot be used: {error}", exit_code=2) from error
-    except ServiceError as error:
-        raise UserError(f"The template {file} cannot be used: {error.message}", exit_code=2) from error
-    given = [{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()]
-    try:
-        stage.call(
-            "cloudformation", "CreateStack", StackName=STACK, TemplateBody=body, Parameters=given,
-            Capabilities=_CAPABILITIES, Tags=_STUBS,
-        )  # fmt: skip
-    except ServiceError as error:
-        raise UserError(f"The template {file} cannot be deployed: {error.message}", exit_code=2) from error
+def deploy(stage: Stage, file: Path, parameters: Mapping[str, str]) -> ProjectTemplate:
+    """Deploy a whole template, with stubs for what cannot be made besides functions. Errors: UserError."""
+    template = read_template(file, parameters, SCOPE)
+    functions = {function.logical_id for function in template.functions}
+    stubs = _deploy(stage, template, copy.deepcopy(template.root), functions)
+    return replace(template, guesses={**template.guesses, **stubs})
+
+
+def _deploy(stage: Stage, template: ProjectTemplate, root: dict[str, Node], kept: set[str] | None) -> dict[str, str]:
+    """Deploy a template; a resource that cannot be made becomes a stub, if it is none of those to be `kept`.
+
+    Returns the stubs, each with the reason. Without `kept`, every resource has to be made. Errors: UserError.
+    """
+    kept_still(root)
+    stubs: dict[str, str] = {}
+    before = stage.save()
+    for _ in range(_STUBS_MAX):
+        try:
+            failed = _deployed(stage, template, root)
+        except ServiceError as error:
+            if not kept or not _reduced(root, kept, error.message):
+                raise UserError(
+                    f"The template {template.file} cannot be deployed: {error.message}", exit_code=2
+                ) from error
+            stage.load(before)
+            continue
+        resources = root["Resources"]
+        free = [name for name in failed if kept is not None and name not in kept]
+        if not failed:
+            return stubs
+        if not free or not isinstance(resources, dict):
+            why = "; ".join(failed.values())
+            raise UserError(f"The template {template.file} cannot be deployed: {why}", exit_code=2)
+        for name in free:
+            stubs[f"resource {name}"] = f"a stub, because it cannot be made: {failed[name]}"
+            resources[name] = dict(stubbed(cast("dict[str, Node]", resources[name])))
+        stage.load(before)
+    raise UserError(f"The template {template.file} cannot be deployed: {'; '.join(stubs.values())}", exit_code=2)
+
+
+def _reduced(root: dict[str, Node], kept: set[str], why: str) -> bool:
+    """Leave out what a refused template does not need, or make stubs in its circle; returns whether that helps."""
+    resources = needed(root, kept)
+    circle = _CIRCLE.search(why)
+    for name in () if circle is None else circle["names"].split(", "):
+        if name in resources and name not in kept:
+            resources[name] = dict(stubbed(cast("dict[str, Node]", resources[name])))
+    is_other = resources != root["Resources"]
+    root["Resources"] = resources
+    return is_other
+
+
+def _deployed(stage: Stage, template: ProjectTemplate, root: Mapping[str, Node]) -> dict[str, str]:
+    """Deploy once; returns the reasons of the resources that could not be made. Errors: ServiceError."""
+    declared = root.get("Parameters")
+    known = declared if isinstance(declared, dict) else {}
+    given = [
+        {"ParameterKey": key, "ParameterValue": value} for key, value in template.parameters.items() if key in known
+    ]
+    stage.call(
+        "cloudformation", "CreateStack", StackName=STACK, TemplateBody=dump_json(root), Parameters=given,
+        Capabilities=_CAPABILITIES, Tags=_STUBS,
+    )  # fmt: skip
     stage.settle()
     made = stage.call("cloudformation", "DescribeStacks", StackName=STACK)["Stacks"][0]
-    if made["StackStatus"] != "CREATE_COMPLETE":
-        events = stage.call("cloudformation", "DescribeStackEvents", StackName=STACK)["StackEvents"]
-        reasons = [str(event.get("ResourceStatusReason")) for event in events if "FAILED" in event["ResourceStatus"]]
-        why = (
-            "; ".join(reasons) or f"it is {made['StackStatus']}: {made.get('StackStatusReason', 'no reason is known')}"
-        )
-        raise UserError(f"The template {file} cannot be deployed: {why}", exit_code=2)
-    return directories
+    if made["StackStatus"] == "CREATE_COMPLETE":
+        return {}
+    events = stage.call("cloudformation", "DescribeStackEvents", StackName=STACK)["StackEvents"]
+    reasons = {
+        str(event["LogicalResourceId"]): str(event.get("ResourceStatusReason"))
+        for event in reversed(events)
+        if event["ResourceStatus"] == "CREATE_FAILED" and "cancelled" not in str(event.get("ResourceStatusReason"))
+    }
+    reasons.pop(STACK, None)
+    return reasons or {STACK: str(made.get("StackStatusReason", f"it is {made['StackStatus']}"))}
 
 
-def _plain(file: Path, parameters: Document) -> tuple[str, dict[str, Path]]:
-    """The template after its transforms, and places of local code. Errors: UserError; TemplateError; ServiceError."""
-    root = read_root(file.read_text("utf-8"))
-    directories = {}
-    take_in_definitions(root, file.resolve().parent)
-    for local in local_code(root, file.resolve().parent, parameters):
-        directories[local.logical_id] = local.source
-        # SAM requires a location; the code stays where it is.
-        local.properties[local.kind.property] = {local.kind.bucket: "local", local.kind.key: "local"}
-    blueprint = expanded(Blueprint(dump_json(root), parameters), SCOPE, STACK, STACK, is_reviewed=True)
-    if blueprint.transform_failure:
-        raise UserError(f"The template {file} cannot be used: {blueprint.transform_failure}", exit_code=2)
-    if blueprint.awaits_macros:
-        raise UserError(
-            f"The template {file} asks for macros, whose functions do not run here.",
-            next_step="Give the template as the macros leave it: aws cloudformation get-template "
-            "--template-stage Processed", exit_code=2,
-        )  # fmt: skip
-    return blueprint.body, directories
+def _physical_name(stage: Stage, file: Path, logical_id: str) -> str:
+    found = stage.call("cloudformation", "DescribeStackResources", StackName=STACK)["StackResources"]
+    for one in found:
+        if one["LogicalResourceId"] == logical_id:
+            return str(one["PhysicalResourceId"])
+    raise UserError(
+        f"The template {file} does not make the function {logical_id} with these parameters.",
+        next_step="Its condition does not hold: give the parameters for which it does, with -p KEY=VALUE.", exit_code=2,
+    )  # fmt: skip
 
 
 def _logical_id(stage: Stage, function_name: str) -> str:
@@ -203,30 +331,6 @@ def _rule_name(stage: Stage, file: Path, logical_id: str) -> str:
             next_step=f"It has {', '.join(sorted(rules)) or 'no rules at all'}.", exit_code=2,
         )  # fmt: skip
     return str(rules[named[0]]["PhysicalResourceId"]).rpartition("|")[2]
-
-
-def _kept_still(text: str) -> str:
-    """The template as JSON, with schedules disabled, without layers, and with code in every function."""
-    root = read_root(text)
-    root.pop("Outputs", None)  # Nobody reads them, and they may refer to what is left out.
-    resources = root.get("Resources")
-    if isinstance(resources, dict):
-        layers = [name for name, one in resources.items() if isinstance(one, dict) and one.get("Type") == _LAYER]
-        for name in layers:
-            del resources[name]
-    for resource in resources.values() if isinstance(resources, dict) else ():
-        properties = resource.get("Properties") if isinstance(resource, dict) else None
-        if not isinstance(resource, dict) or not isinstance(properties, dict):
-            continue
-        is_scheduled = resource.get("Type") == _RULE and "ScheduleExpression" in properties
-        if is_scheduled or resource.get("Type") == "AWS::Scheduler::Schedule":
-            properties["State"] = "DISABLED"
-        code = properties.get("Code")
-        if resource.get("Type") == _FUNCTION and not (isinstance(code, dict) and "ZipFile" in code):
-            properties["Code"] = {"ZipFile": _NOT_HERE}
-        if resource.get("Type") == _FUNCTION:
-            properties.pop("Layers", None)
-    return json.dumps(root, default=str)
 
 
 def _fits_queue(stage: Stage, handler: str) -> bool:
@@ -287,15 +391,6 @@ def _mappings(stage: Stage) -> Sequence[Document]:
 
 def _function_of(stage: Stage, mapping: Document) -> Document:
     return stage.call("lambda", "GetFunctionConfiguration", FunctionName=mapping["FunctionArn"])
-
-
-def _retention_ms(stage: Stage, dead_letter_arn: str) -> int:
-    if not dead_letter_arn:
-        return 0
-    url = stage.call("sqs", "GetQueueUrl", QueueName=dead_letter_arn.rpartition(":")[2])["QueueUrl"]
-    names = ["MessageRetentionPeriod"]
-    attributes = stage.call("sqs", "GetQueueAttributes", QueueUrl=url, AttributeNames=names)["Attributes"]
-    return int(attributes["MessageRetentionPeriod"]) * SECOND_MS
 
 
 def _scheduled(stage: Stage, queue_arn: str) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from redrive.services.lambda_.model.mapping import REPORT_BATCH_ITEM_FAILURES
 
 RECEIVES_MAX = 3
 TIMEOUT_S = 30
+CLEAN_RUNS_MAX = 20
 VISIBILITY_S = 6 * TIMEOUT_S  # https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
 RETENTION_S = 14 * DAY_MS // SECOND_MS
 
@@ -117,10 +118,16 @@ class Trigger:
     stream_arn: str = ""
     mapping: str = ""
     """The UUID of the mapping from the stream, or from a queue that was made for the handler."""
+    mappings: int = 0
+    """In a system: how many mappings read streams."""
+    clean_runs_max: int = CLEAN_RUNS_MAX
+    """More runs than this without faults and without an empty queue: the work never ends."""
     messages: tuple[Message, ...] = ()
     """Of a queue, what was given of the messages besides their bodies; empty if nothing was."""
     awaiting: Awaiting | None = None
     """Who awaits the answers of the function, if anybody does."""
+    fed_by: str = ""
+    """What the template has in front of the function, for the user."""
 
     def message(self, number: int) -> Message:
         """The message with this number as its producer sends it."""

@@ -13,6 +13,10 @@ from redrive.prove.tell.verdict import Verdict
 
 _NO_NAME = re.compile("[^a-z0-9]+")
 
+_CALL_OF_HANDLER = """redrive.testing.prove.replay(
+        {handler},"""
+_CALL_OF_SYSTEM = "redrive.testing.prove.replay_system("
+
 _TEMPLATE = '''"""{title}
 
 Written by redrive prove. Each step as it was found:
@@ -26,8 +30,7 @@ import redrive.testing
 {imports}{here}
 
 def test_{name}() -> None:
-    redrive.testing.prove.replay(
-        {handler},
+    {call}
         messages={messages},
         history={history},
         seed={seed},{more}
@@ -52,7 +55,7 @@ def as_test(verdict: Verdict, options: Options, *, file: Path | None = None, roo
         title=found.violation.sentence,
         story=story.replace("\\", "\\\\").replace('"""', "'''"),
         name=f"{_NO_NAME.sub('_', verdict.handler.lower()).strip('_')}_work_is_not_{found.violation.rule.value}",
-        handler=json.dumps(verdict.handler),
+        call=_CALL_OF_SYSTEM if options.is_system else _CALL_OF_HANDLER.format(handler=json.dumps(verdict.handler)),
         messages=_listed(list(verdict.bodies)),
         history=_listed([str(leg) for leg in found.history]),
         seed=verdict.bounds.seed,
@@ -70,7 +73,10 @@ def _settings(verdict: Verdict, options: Options, file: Path | None, root: Path 
     """
     is_told = options.trigger is not None or (options.template is None and not verdict.trigger.is_queue)
     settings: dict[str, object] = {
-        "trigger": verdict.trigger.value if is_told else "",
+        "entrance": options.entrance or options.rule or "",
+        "trigger": verdict.trigger.value if is_told and not options.is_system else "",
+        "function": options.function,
+        "env": dict(options.variables),
         "parameters": dict(options.parameters),
         "effects": list(options.effects),
         "ignore": list(options.ignored),
@@ -78,7 +84,7 @@ def _settings(verdict: Verdict, options: Options, file: Path | None, root: Path 
         "stable_results": options.stable_results,
         "given": dict(options.given.document),
     }
-    places = {"template": options.template, "root": None if file is None else root}
+    places = {"template": options.template, "root": None if file is None or options.is_system else root}
     written = {name: _written(place, file) for name, place in places.items() if place is not None}
     written |= {name: repr(value) for name, value in settings.items() if value}
     if options.invariants:

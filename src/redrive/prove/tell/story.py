@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import assert_never
@@ -67,6 +68,8 @@ _COMES = {
     (Act.REREAD, Kind.DYNAMODB): _REREAD,
     **words.COMES,
 }
+_RUN = re.compile(r"(?:^|(?<=that )|(?<=what )|(?<=goes on as ))run (\d+)\b")
+"""The runs in a step's own words; what a handler has said comes after them."""
 _LASTING = frozenset({Fault.THROTTLED, Fault.OUTAGE, Fault.UNREACHED})
 """Faults that all later calls of their kind meet as well."""
 _DEATHS = "a crash, a kill or its timeout"
@@ -84,12 +87,20 @@ class Step:
 
 def tell(events: Sequence[Event]) -> list[Step]:
     """The steps of a history; of a very long history, its beginning and its end."""
+    names = {event.run: event.function for event in events if isinstance(event, Delivered) and event.function}
     changing = {event.run for event in events if isinstance(event, Called) and event.times and event.call.changes}
-    steps = _without_equal_runs(_together(list(_counted(events))), changing)
+    told = _without_equal_runs(_together(list(_counted(events))), changing)
+    steps = [_with_function(step, names) for step in told]
     if len(steps) <= STEPS_MAX:
         return steps
     begin, end = steps[: STEPS_MAX // 2], steps[-STEPS_MAX // 4 :]
     return [*begin, Step(end[0].at, f"… and so on: {len(steps) - len(begin) - len(end)} steps are left out"), *end]
+
+
+def _with_function(step: Step, names: Mapping[int, str]) -> Step:
+    """In a system, the step with the function of its run: `run 3 of ShipOrder`."""
+    named = _RUN.sub(lambda found: f"{found[0]} of {names[int(found[1])]}", step.text) if names else step.text
+    return replace(step, text=named)
 
 
 def _together(events: Sequence[Event]) -> list[tuple[int, Step]]:
@@ -163,20 +174,21 @@ def _counted(events: Sequence[Event]) -> Iterator[Event]:
 def _steps_of(event: Event) -> Iterator[Step]:
     at = elapsed(event.at)
     match event:
-        case Delivered(run=run, message_ids=ids, receives=receives, kind=kind):
-            yield Step(at, f"run {run} begins: it is given the {_given_told(ids, receives, kind)}")
+        case Delivered(run=run, message_ids=ids, receives=receives, kind=kind, through=through):
+            way = f" ({through})" if through else ""
+            yield Step(at, f"run {run} begins: it is given the {_given_told(ids, receives, kind)}{way}")
         case Called():
             yield _call_step(at, event)
             if Fault.CRASH_AFTER in event.faults:
                 yield Step(at, f"run {event.run} dies here ({_DEATHS}): what it did stays", event.place, is_fault=True)
         case Ended(run=run, ending=ending, answer=answer, kind=kind):
             yield from _end_steps(at, run, ending, answer, _AFTER_FAILURE[kind])
-        case Sent(act=act, kind=kind):
-            yield Step(at, _COMES[act, kind], is_fault=act is not Act.REDRIVE)
+        case Sent(act=act, kind=kind, told=told):
+            yield Step(at, told or _COMES[act, kind], is_fault=act is not Act.REDRIVE)
         case Shown(run=run, kind=kind):
             yield Step(at, _SHOWN[kind].format(run=run), is_fault=True)
-        case DeadLettered(count=count, kind=kind):
-            yield Step(at, _dead_lettered(count, kind))
+        case DeadLettered(count=count, kind=kind, told=told):
+            yield Step(at, told or _dead_lettered(count, kind))
         case _:
             assert_never(event)
 

@@ -63,6 +63,8 @@ class Verdict:
     bodies: Sequence[str]
     counterexample: Counterexample | None
     trigger: Kind = Kind.SQS
+    system: Mapping[str, object] = field(default_factory=dict)
+    """Of a system: its functions, those left out, its entrances, and the effects of each function."""
     draws: int = 1
     """On how many draws of its randomness the handler was judged; more than one if they made a difference."""
     drawn: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -112,6 +114,7 @@ class Verdict:
             "trigger": self.trigger.value,
             "randomness": {"draws": self.draws, "effects": {kind: list(found) for kind, found in self.drawn.items()}},
             "messages": list(self.bodies),
+            **({"system": dict(self.system)} if self.system else {}),
             "counterexample": None if found is None else _document(found),
         }  # fmt: skip
         return json.dumps(document, indent=2, ensure_ascii=False)

@@ -1,0 +1,171 @@
+"""Files of the handler: each run has a /tmp of its own that is empty at first, and nothing else can be written to.
+
+A new execution environment has an empty /tmp, and all else of a function's file system is read-only. So paths under
+/tmp are led into a folder that is deleted when the run ends, and a write anywhere else is refused with the error that
+Lambda gives: a handler under proof never overwrites a file of the user's. Files of code and of libraries are read where
+they are, also under /tmp. What other processes and compiled libraries write is not seen.
+
+Source: https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import errno
+import importlib
+import io
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol, cast
+
+from redrive.prove.process.surroundings import replaced
+
+TEMPORARY = "/tmp"  # noqa: S108 - as functions have it.
+_DEVICES = "/dev"
+_LOOKS = ("access", "listdir", "lstat", "readlink", "scandir", "stat")
+_WRITES = ("chmod", "chown", "mkdir", "mkfifo", "remove", "rmdir", "truncate", "unlink", "utime")
+_BOTH = ("link", "rename", "replace", "symlink")
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+class _Function(Protocol):
+    def __call__(self, *arguments: object, **named: object) -> object: ...
+
+
+class Files:
+    """The /tmp of each run."""
+
+    def __init__(self, run: Callable[[], int | None], told: Callable[[str, str], None]) -> None:
+        """`run` is the number of the run whose code is running, None for any other code; `told` receives warnings."""
+        self._run = run
+        self._told = told
+        self._folders: dict[int, str] = {}
+        self._looked: dict[int, set[str]] = {}
+        self._code: tuple[str, ...] = ()
+        self._remove_really = shutil.rmtree
+        self._is_busy = False
+
+    @contextmanager
+    def entered(self, code: Path | None) -> Iterator[None]:
+        """While entered, paths of the handler's are led elsewhere. `code` is a file of its code."""
+        own = [] if code is None else [str(code.resolve().parent)]
+        self._code = tuple(
+            {*own, sys.prefix, sys.base_prefix, *(one for one in sys.path if one not in {"", TEMPORARY})}
+        )
+        transfer = importlib.import_module("s3transfer.utils")
+        with contextlib.ExitStack() as stack:
+            opened = self._opening(builtins.open)  # type: ignore[arg-type] # It is called as it was.
+            stack.enter_context(replaced(builtins, "open", opened))
+            stack.enter_context(replaced(io, "open", opened))
+            stack.enter_context(replaced(os, "open", self._opening_by_flags(os.open)))  # type: ignore[arg-type]
+            for name in _LOOKS:
+                stack.enter_context(replaced(os, name, self._at_one(getattr(os, name), is_write=False)))
+            for name in _WRITES:
+                stack.enter_context(replaced(os, name, self._at_one(getattr(os, name), is_write=True)))
+            for name in _BOTH:
+                stack.enter_context(replaced(os, name, self._at_two(getattr(os, name), name)))
+            stack.enter_context(replaced(transfer, "rename_file", os.rename))
+            stack.callback(self._forget_all)
+            yield
+
+    def end(self, run: int) -> None:
+        """A run has ended, however: its environment is gone."""
+        self._looked.pop(run, None)
+        folder = self._folders.pop(run, None)
+        if folder is not None:
+            self._remove_really(folder, ignore_errors=True)
+
+    def _forget_all(self) -> None:
+        for run in list(self._folders):
+            self.end(run)
+
+    def _opening(self, really: _Function) -> _Function:
+        def opened(*arguments: object, **named: object) -> object:
+            file, *others = arguments or (named.pop("file"),)
+            mode = str(others[0] if others else named.get("mode", "r"))
+            return really(self._led(file, is_write=bool(set(mode) & set("wax+"))), *others, **named)
+
+        return opened
+
+    def _opening_by_flags(self, really: _Function) -> _Function:
+        def opened(*arguments: object, **named: object) -> object:
+            path, *others = arguments or (named.pop("path"),)
+            flags = cast("int", others[0] if others else named.get("flags", 0))
+            if named.get("dir_fd") is not None:
+                return really(path, *others, **named)
+            return really(self._led(path, is_write=bool(flags & _WRITING)), *others, **named)
+
+        return opened
+
+    def _at_one(self, really: _Function, *, is_write: bool) -> _Function:
+        def call(*arguments: object, **named: object) -> object:
+            path, *others = arguments or (named.pop("path", "."),)
+            if named.get("dir_fd") is not None:
+                return really(path, *others, **named)
+            return really(self._led(path, is_write=is_write), *others, **named)
+
+        return call
+
+    def _at_two(self, really: _Function, name: str) -> _Function:
+        moves = name in {"rename", "replace"}
+
+        def call(*arguments: object, **named: object) -> object:
+            one = arguments[0] if arguments else named.pop("src")
+            other = arguments[1] if len(arguments) > 1 else named.pop("dst")
+            source = one if name == "symlink" else self._led(one, is_write=moves)
+            return really(source, self._led(other, is_write=True), *arguments[2:], **named)
+
+        return call
+
+    def _led(self, path: object, *, is_write: bool) -> object:
+        """Where a path of the handler's leads. Errors: OSError if it may not be written to."""
+        if self._is_busy or not isinstance(path, str | bytes | os.PathLike):
+            return path
+        run = self._run()
+        if run is None:
+            return path
+        name = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - Path.resolve would follow links.
+        folder = self._folders.get(run)
+        if name.startswith(f"{_DEVICES}/") or (folder is not None and _is_within(name, folder)):
+            return path
+        is_temporary = _is_within(name, TEMPORARY) or _is_within(name, tempfile.gettempdir())
+        is_code = name != TEMPORARY and any(_is_within(name, one) for one in self._code)
+        if not is_temporary or is_code:
+            if not is_write:
+                return path
+            self._told(f"file {name}", "not written: a function can write to /tmp alone")
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), name)
+        self._note(run, name, is_write=is_write)
+        led = f"{self._folder(run)}/{os.path.relpath(name, TEMPORARY)}"
+        return os.fsencode(led) if isinstance(path, bytes) else led
+
+    def _note(self, run: int, name: str, *, is_write: bool) -> None:
+        """Warn of a file that is looked at before it is written: a warm environment has it, and a new one has not."""
+        looked = self._looked.setdefault(run, set())
+        if not is_write:
+            looked.add(name)
+        elif name in looked:
+            self._told(
+                f"file {name}",
+                "absent when a run begins: the handler looks at it before it writes it, and each run is played in a "
+                "new environment. A warm environment keeps it, another one never has it",
+            )
+
+    def _folder(self, run: int) -> str:
+        if run not in self._folders:
+            self._is_busy = True
+            try:
+                self._folders[run] = tempfile.mkdtemp(prefix="redrive-prove-tmp-")
+            finally:
+                self._is_busy = False
+        return self._folders[run]
+
+
+def _is_within(name: str, folder: str) -> bool:
+    return name == folder or name.startswith(folder.rstrip("/") + "/")

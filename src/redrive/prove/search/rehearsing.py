@@ -1,0 +1,285 @@
+"""Runs a handler without faults until it comes through, and mends the guess that each failure names.
+
+Each try begins in a new world. A try is kept if it fails in another way than all before, and given up if it fails as
+one before it has. Tries are bounded, and the same each time.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import cast
+
+from botocore.client import BaseClient
+from botocore.exceptions import ClientError
+from botocore.response import StreamingBody
+
+from redrive.core.documents import Document, dump_json
+from redrive.core.errors import UserError
+from redrive.prove.calls.calls import Call, Params, as_sent, call_of, mapping_of
+from redrive.prove.calls.given import Given, GivenObject
+from redrive.prove.guess.causes import Mend, mends_for_nothing
+from redrive.prove.guess.hints import Hint, Hints, overlaid
+from redrive.prove.guess.watched import EVENT, At, Observations, WatchedBytes, plain
+from redrive.prove.play.events import Called, Ended, Ending, Event
+from redrive.prove.play.performance import Performance
+from redrive.prove.play.transport import Short
+from redrive.prove.process.rehearsed import RehearsedSubject
+from redrive.prove.process.surroundings import replaced
+from redrive.prove.search.clean import play_clean
+from redrive.prove.stage.furnished import plain_row
+from redrive.prove.stage.queried_keys import queried_values
+from redrive.prove.stage.reports import refitted
+from redrive.prove.stage.trigger import Trigger
+
+TRIES_MAX = 20
+"""How often a handler that fails is tried with changed guesses."""
+NOTHING_TRIES_MAX = 12
+"""How often a handler is tried that does not fail, and changes nothing."""
+_SETTLES = frozenset({"ChangeMessageVisibility", "DeleteMessage", "DeleteMessageBatch"})
+"""Calls about the message itself, which are no work."""
+
+
+@dataclass(slots=True)
+class Setting:
+    """A world before its first run, and what is there of guesses."""
+
+    performance: Performance
+    trigger: Trigger
+    variables: Mapping[str, At] = field(default_factory=dict)
+    """The guessed values of variables, with their places."""
+    bodies: Mapping[str, str] = field(default_factory=dict)
+    """The texts of answers that were guessed, with their sources."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """What the handler has read, by the sources of answers: the call, and what was there."""
+
+    calls: dict[str, Call] = field(default_factory=dict)
+    bodies: dict[str, str] = field(default_factory=dict)
+
+
+def has_effect(events: Sequence[Event]) -> bool:
+    """Whether a run has changed anything."""
+    return any(
+        isinstance(one, Called) and one.times and (one.is_declared or one.call.changes)
+        and one.call.operation not in _SETTLES for one in events
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """How a try ended. `signature` is equal for tries that fail alike."""
+
+    signature: tuple[object, ...]
+    mends: Sequence[tuple[Mend, str]]
+    calls: int = 0
+    is_done: bool = False
+    has_failed: bool = False
+
+
+def rehearse(set_up: Callable[[Hints], Setting], asked: Asked) -> Hints:
+    """The changes of guesses with which the handler comes through, or comes farthest. Empty if none helps."""
+    hints = Hints()
+    tried = _try(set_up(hints), asked)
+    first, seen = tried, {tried.signature}
+    waiting = [(hints, mend, line) for mend, line in tried.mends]
+    kept, farthest = hints, tried.calls
+    for _ in range(TRIES_MAX if tried.has_failed else NOTHING_TRIES_MAX):
+        if tried.is_done or not waiting:
+            break
+        base, mend, line = waiting.pop(0)
+        changed = base.with_hint(Hint(mend, line))
+        after = _try(set_up(changed), asked)
+        if after.signature in seen:
+            continue
+        seen.add(after.signature)
+        if after.is_done or after.calls > farthest or (after.calls == farthest and base == kept):
+            kept, farthest = changed, after.calls
+        tried = after
+        waiting = [*((changed, one, where) for one, where in after.mends), *waiting]
+    if tried.is_done:
+        return kept
+    return kept if first.has_failed else Hints()
+
+
+def _try(setting: Setting, asked: Asked) -> _Tried:
+    """Play one run without faults, watched."""
+    performance = setting.performance
+    subject = RehearsedSubject(performance.subject, setting.variables)
+    performance.web.guessed = lambda: json.loads(next(iter(setting.bodies), "{}"))
+    performance.subject = subject
+    subject.watch.bodies.update(setting.bodies)
+    answers = _Answers(subject.watch, asked)
+    events: Sequence[Event] = ()
+    failure = ""
+
+    def fit(played: Sequence[Event]) -> None:
+        answers = [one.answer for one in played if isinstance(one, Ended) and one.ending is Ending.RETURNED]
+        refitted(performance.stage, setting.trigger, answers)
+
+    try:
+        performance.begin(setting.trigger)
+        with performance.entered(Short(performance.stage)), answers.watched():
+            try:
+                events = play_clean(performance, fit)
+            except UserError as error:
+                failure = str(error)
+    finally:
+        performance.close()
+    is_done = not failure and has_effect(events)
+    if is_done:
+        return _Tried(("done",), (), len(events), is_done=True)
+    mends = [(mend, seen.line) for seen in reversed(subject.raised) for mend in seen.mends]
+    mends += [(mend, "a call that finds nothing") for mend in answers.absent]
+    if not failure:
+        mends += [(mend, _line(subject.watch, mend)) for mend in mends_for_nothing(subject.watch)]
+    last = subject.raised[-1] if subject.raised else None
+    calls = sum(isinstance(one, Called) for one in performance.events)
+    places = tuple((str(mend.at), str(mend.value)) for mend, _ in mends)
+    ended = (failure.partition("\n")[0], last and (last.told, last.line), calls, places)
+    return _Tried(ended, mends, calls, has_failed=bool(failure))
+
+
+def _line(watch: Observations, mend: Mend) -> str:
+    return next((note.line for note in watch.notes if note.at == mend.at), "the handler")
+
+
+class _Body(StreamingBody):  # type: ignore[misc] # botocore has no types.
+    """The content of an object, which knows its place."""
+
+    def __init__(self, content: bytes, watch: Observations, at: At) -> None:
+        super().__init__(io.BytesIO(content), len(content))
+        self._watch, self._at = watch, at
+
+    def read(self, amt: int | None = None) -> bytes:
+        return WatchedBytes.of(super().read(amt), self._watch, self._at)
+
+
+class _Answers:
+    """Passes the answers to calls on as values that know their places."""
+
+    def __init__(self, watch: Observations, asked: Asked) -> None:
+        self._watch = watch
+        self._asked = asked
+        self.absent: list[Mend] = []
+        """What was asked for, and is not there."""
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """While entered, the answers of all clients are watched."""
+        answer_really = BaseClient._make_api_call  # noqa: SLF001 - botocore has no other place that all calls pass.
+
+        def answer(client: BaseClient, operation: str, params: Params) -> object:
+            known = cast("Params", plain(params))
+            call = call_of(client.meta.service_model.service_name, operation, as_sent(client, operation, dict(known)))
+            try:
+                made = answer_really(client, operation, known)
+            except ClientError as error:
+                self._note_absent(call, str(mapping_of(error.response.get("Error")).get("Code")))
+                raise
+            return self._watched(call, made)
+
+        with replaced(BaseClient, "_make_api_call", answer):
+            yield
+
+    def _note_absent(self, call: Call, code: str) -> None:
+        source = _source_of(call)
+        if source and code in {"404", "NoSuchKey"}:
+            self._asked.calls[source] = call
+            self.absent.append(Mend(At(source)))
+
+    def _watched(self, call: Call, answer: object) -> object:
+        source = _source_of(call)
+        if not source or not isinstance(answer, dict):
+            return answer
+        self._asked.calls[source] = call
+        at = At(source)
+        body = answer.get("Body")
+        if body is not None and hasattr(body, "read"):
+            content = body.read()
+            self._asked.bodies.setdefault(source, content.decode("utf-8", "replace"))
+            return {**answer, "Body": _Body(content, self._watch, at)}
+        if call.operation == "GetParameters":
+            return {**answer, "Parameters": [self._parameter(one) for one in answer.get("Parameters", ())]}
+        return self._watch.wrap(answer, at)
+
+    def _parameter(self, one: Document) -> object:
+        source = f"parameter {one.get('Name')}"
+        self._asked.calls[source] = Call("ssm", "GetParameter", str(one.get("Name")), {"Name": one.get("Name")})
+        return self._watch.wrap({"Parameter": one}, At(source))["Parameter"]  # type: ignore[index] # A dictionary.
+
+
+def _source_of(call: Call) -> str:
+    """The source of a call's answer, in words for the user; empty if what it reads cannot be made."""
+    match call.service, call.operation:
+        case "dynamodb", "GetItem":
+            key = ", ".join(f"{name} {value}" for name, value in plain_row(mapping_of(call.params.get("Key"))).items())
+            return f"row of {call.target} with {key}"
+        case "dynamodb", "Query" | "Scan":
+            asked = ", ".join(f"{name} {value}" for name, value in plain_row(queried_values(call.params)).items())
+            return f"row of {call.target} with {asked}" if asked else f"row of {call.target}"
+        case "s3", "GetObject" | "HeadObject":
+            return f"object {call.target}/{call.params.get('Key')}"
+        case "secretsmanager", "GetSecretValue":
+            return f"secret {call.params.get('SecretId')}"
+        case "ssm", "GetParameter":
+            return f"parameter {call.params.get('Name')}"
+        case "ssm", "GetParameters":
+            return "parameters"
+        case _:
+            return ""
+
+
+def provided(hints: Hints, asked: Asked) -> Given:
+    """What the changes put into the world beforehand."""
+    rows: dict[str, tuple[Document, ...]] = {}
+    objects: list[GivenObject] = []
+    secrets: dict[str, str] = {}
+    parameters: dict[str, str | tuple[str, ...]] = {}
+    for source in hints.sources:
+        call = asked.calls.get(source)
+        mends = [one.mend for one in hints.of(source)]
+        match call:
+            case Call(service="dynamodb", target=table):
+                rows[table] = (*rows.get(table, ()), _row(call, mends))
+            case Call(service="s3"):
+                body = overlaid(asked.bodies.get(source), mends)
+                text = body if isinstance(body, str) else dump_json(body)
+                objects.append(GivenObject(call.target, str(call.params["Key"]), text.encode()))
+            case Call(service="secretsmanager"):
+                made = mapping_of(overlaid({"SecretString": "sample"}, mends))
+                secrets[str(call.params["SecretId"])] = _text(made["SecretString"])
+            case Call(service="ssm"):
+                made = mapping_of(mapping_of(overlaid({"Parameter": {"Value": "sample"}}, mends))["Parameter"])
+                parameters[str(call.params["Name"])] = _text(made["Value"])
+            case _:
+                pass
+    return Given(rows=rows, objects=tuple(objects), secrets=secrets, parameters=parameters)
+
+
+def _row(call: Call, mends: Sequence[Mend]) -> Document:
+    """A row with the key that was asked for, and the attributes that the handler reads."""
+    key = mapping_of(call.params.get("Key")) or queried_values(call.params)
+    made = mapping_of(overlaid({}, mends))
+    members = made.get("Items")
+    held = members[0] if isinstance(members, list) and members else made.get("Item")
+    attributes = dict(held) if isinstance(held, dict) else {}
+    if any(
+        isinstance(value, dict) and len(value) == 1 and next(iter(value)).isupper() for value in attributes.values()
+    ):
+        return {**attributes, **key}
+    return {**attributes, **plain_row(key)}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else dump_json(value)
+
+
+def event_mends(hints: Hints) -> list[Mend]:
+    """The changes of the event."""
+    return [one.mend for one in hints.of(EVENT)]

@@ -1,0 +1,141 @@
+"""A handler that fails on a guess, or does nothing because of it, is tried with others until it comes through."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from redrive.core.errors import UserError
+from redrive.prove.process.subject import subject_of
+from redrive.prove.proving import prove
+from redrive.prove.search.options import Options
+from redrive.prove.tell.verdict import Verdict
+
+HEAD = "import base64, json, logging, os, uuid\nimport boto3\nfrom datetime import datetime\n"
+PUT = "boto3.client('dynamodb').put_item(TableName='seen', Item={'id': {'S': 'a'}})"
+
+
+def proved(tmp_path: Path, body: str, head: str = "", **options: object) -> Verdict:
+    lines = "\n    ".join(body.strip().splitlines())
+    (tmp_path / "app_tried.py").write_text(f"{HEAD}{head}\ndef handler(event, context):\n    {lines}\n")
+    return prove(subject_of("app_tried:handler", tmp_path), Options(faults=0, **options))  # type: ignore[arg-type]
+
+
+def body_of(verdict: Verdict) -> dict[str, object]:
+    (body,) = map(json.loads, verdict.bodies)
+    assert isinstance(body, dict)
+    return body
+
+
+def of_message(code: str) -> str:
+    """A handler that does something with its message before its effect."""
+    return f"order = json.loads(event['Records'][0]['body'])\n{code}\n{PUT}"
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "value"),
+    [
+        ("keys = ['qty', 'sku']\nx = order[keys[1]]", "sku", "sample-sku"),
+        ("x = int(order['part'])", "part", 1),
+        ("x = order['part'] + 1", "part", 1),
+        ("x = datetime.fromisoformat(order['when'])", "when", "2025-01-01T00:00:00+00:00"),
+        ("x = datetime.strptime(order['when'], '%d.%m.%Y')", "when", "01.01.2025"),
+        ("x = uuid.UUID(order['ref'])", "ref", "5068e532-bca5-4efc-be63-c93601fe6344"),
+        ("a, b = order['pair'].split(':')", "pair", "sample:part2"),
+        ("x = order['path'].split('/')[2]", "path", "sample/part2/part3"),
+        ("x = json.loads(order['inner'])['deep']", "inner", '{"deep":"sample-deep"}'),
+        ("for line in order['lines']: line['sku']", "lines", [{"sku": "sample-sku"}]),
+        ("x = {'new': 1, 'paid': 2}[order['state']]", "state", "new"),
+        ("names = dict(**order['names'])", "names", {}),
+        ("key = 'kind'\nif order.get(key) != 'a': raise ValueError('unknown kind')", "kind", "a"),
+        ("key = 'n'\nif not isinstance(order[key], int): raise TypeError('n')", "n", 1),
+        ("for key in ('a', 'b'):\n    if key not in order: raise ValueError(key)", "b", "sample-b"),
+    ],
+)
+def test_failure_says_which_part_of_the_message_to_change(tmp_path: Path, code: str, name: str, value: object) -> None:
+    verdict = proved(tmp_path, of_message(code))
+
+    assert body_of(verdict)[name] == value
+
+
+def test_error_that_the_handler_swallows_is_seen(tmp_path: Path) -> None:
+    verdict = proved(
+        tmp_path,
+        "try:\n    order = json.loads(event['Records'][0]['body'])\n    names = ['customer']\n"
+        f"    order[names[0]]\n    {PUT}\nexcept KeyError:\n    logging.exception('bad message')",
+    )
+
+    assert body_of(verdict)["customer"] == "sample-customer"
+    assert "app_tried.py" in verdict.assumptions["Records.0.body.customer of the event"]
+
+
+def test_text_that_the_handler_waits_for_is_given(tmp_path: Path) -> None:
+    code = f"order = json.loads(event['Records'][0]['body'])\nname = 'state'\nif order.get(name) == 'PAID':\n    {PUT}"
+
+    verdict = proved(tmp_path, code)
+
+    assert body_of(verdict)["state"] == "PAID"
+
+
+def test_row_that_is_missing_gets_what_the_handler_reads_of_it(tmp_path: Path) -> None:
+    verdict = proved(
+        tmp_path,
+        "table = boto3.resource('dynamodb').Table('orders')\n"
+        "item = table.get_item(Key={'pk': 'o-1', 'sk': 7})['Item']\n"
+        f"name = item['customer']['name'] + str(item['total'] * 2)\n{PUT}",
+    )
+
+    assert verdict.assumptions["table orders"].startswith("key pk, sk")
+    assert "app_tried.py" in verdict.assumptions["Item.customer.name of the row of orders with pk o-1, sk 7"]
+
+
+def test_secret_parameter_and_object_get_what_the_handler_reads_of_them(tmp_path: Path) -> None:
+    verdict = proved(
+        tmp_path,
+        "secret = json.loads(boto3.client('secretsmanager').get_secret_value(SecretId='db')['SecretString'])\n"
+        "limits = json.loads(boto3.client('ssm').get_parameter(Name='/limits')['Parameter']['Value'])\n"
+        "rules = json.loads(boto3.client('s3').get_object(Bucket='box', Key='rules.json')['Body'].read())\n"
+        f"x = secret['username'], limits['daily'], rules['first']\n{PUT}",
+    )
+
+    told = " ".join(verdict.assumptions)
+    assert "username of the secret db" in told
+    assert "daily of the parameter /limits" in told
+    assert "first of the object box/rules.json" in told
+
+
+def test_variable_whose_value_does_not_fit_gets_another(tmp_path: Path) -> None:
+    verdict = proved(tmp_path, f"x = [int(one) for one in (os.environ['LEVEL'],)]\n{PUT}")
+
+    assert verdict.assumptions["variable LEVEL"].startswith("'1'")
+
+
+def test_variable_that_is_read_by_a_computed_name_is_found(tmp_path: Path) -> None:
+    verdict = proved(tmp_path, f"stage = 'dev'\nx = os.environ[stage.upper() + '_TABLE']\n{PUT}")
+
+    assert "sample-table" in verdict.assumptions["variable DEV_TABLE"]
+
+
+def test_tries_end_where_no_guess_helps(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"app_tried\.py:6: raise RuntimeError") as refused:
+        proved(tmp_path, "raise RuntimeError('never')")
+
+    assert "redrive prove app_tried:handler --save-event event.json" in str(refused.value.next_step)
+
+
+def test_handler_that_only_reads_is_left_as_it_is(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="changes nothing that can be seen"):
+        proved(tmp_path, "print(json.loads(event['Records'][0]['body']).get('x'))")
+
+
+def test_event_that_the_user_gives_is_never_changed(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="KeyError"):
+        proved(tmp_path, of_message("order['sku']"), bodies=('{"other": 1}',))
+
+
+def test_equal_tries_give_equal_guesses(tmp_path: Path) -> None:
+    first, second = (proved(tmp_path, of_message("x = int(order['part'])")) for _ in range(2))
+
+    assert (first.bodies, first.assumptions) == (second.bodies, second.assumptions)
