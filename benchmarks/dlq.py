@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import boto3
+from botocore.client import BaseClient
 from botocore.config import Config
 
 from benchmarks.processes import ENVIRONMENT, PYTHON, free_port, redrive_command, serving
@@ -64,7 +64,7 @@ def _run(endpoint: str, *arguments: str) -> tuple[float, float]:
     return time.perf_counter() - began, used.ru_maxrss * 1024 / 1e6
 
 
-def _fill(sqs: Any, url: str, letters: int) -> None:
+def _fill(sqs: BaseClient, url: str, letters: int) -> None:
     def send(first: int) -> None:
         entries = [{"Id": str(number), **_letter(first + number)} for number in range(BATCH)]
         assert not sqs.send_message_batch(QueueUrl=url, Entries=entries).get("Failed")
@@ -83,7 +83,7 @@ def _letter(number: int) -> dict[str, object]:
     return {"MessageBody": json.dumps(event), "MessageAttributes": attributes}
 
 
-def _sqs(endpoint: str) -> Any:
+def _sqs(endpoint: str) -> BaseClient:
     session = boto3.session.Session("test", "test", region_name="us-east-1")
     return session.client("sqs", endpoint_url=endpoint, config=Config(retries={"total_max_attempts": 1}))
 

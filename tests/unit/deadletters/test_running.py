@@ -135,7 +135,7 @@ def test_journal_is_read_again_without_its_torn_line() -> None:
     again, _ = journal_of(file.getvalue() + b'{"sent": {"c"')
 
     assert [again.known(one) for one in "abc"] == [Known.SENT, None, Known.SENDING]
-    assert (again.came_from("new"), set(again.doubts), again.undeleted) == ("a", {"c"}, {"a"})
+    assert (again.came_from("new"), set(again.doubts), set(again.undeleted)) == ("a", {"c"}, {"a"})
 
 
 def test_refusal_of_a_repetition_does_not_settle_the_first_request() -> None:
