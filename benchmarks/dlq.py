@@ -34,8 +34,9 @@ def measure(letters: int = LETTERS) -> Iterator[Figure]:
     port = free_port()
     with serving(redrive_command(port), port, probe=HEALTH, env=ENVIRONMENT) as server, TemporaryDirectory() as folder:
         endpoint = f"http://127.0.0.1:{server.port}"
-        sqs = _sqs(endpoint)
+        sqs = _client("sqs", endpoint)
         target = sqs.create_queue(QueueName="orders")["QueueUrl"]
+        _rule(endpoint)
         _fill(sqs, sqs.create_queue(QueueName="dead")["QueueUrl"], letters)
         plan = Path(folder) / "plan.json"
         yield from _figures(f"triage of {letters:,} letters", letters, *_run(endpoint, "triage", "dead"))
@@ -83,9 +84,15 @@ def _letter(number: int) -> dict[str, object]:
     return {"MessageBody": json.dumps(event), "MessageAttributes": attributes}
 
 
-def _sqs(endpoint: str) -> BaseClient:
+def _rule(endpoint: str) -> None:
+    events = _client("events", endpoint)
+    events.put_rule(Name="orders", EventPattern='{"source": ["nobody"]}')
+    events.put_targets(Rule="orders", Targets=[{"Id": "orders", "Arn": TARGET_ARN}])
+
+
+def _client(service: str, endpoint: str) -> BaseClient:
     session = boto3.session.Session("test", "test", region_name="us-east-1")
-    return session.client("sqs", endpoint_url=endpoint, config=Config(retries={"total_max_attempts": 1}))
+    return session.client(service, endpoint_url=endpoint, config=Config(retries={"total_max_attempts": 1}))
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from redrive.deadletters.running import Ports, Run
 from redrive.deadletters.sending import Sender
 from redrive.deadletters.sorting import Wishes
 from redrive.deadletters.sources import Source, find_sources
+from redrive.deadletters.targets import UnchangedEvents
 
 THREADS = 8
 """How many requests are under way at the same time. A client of boto3 keeps ten connections."""
@@ -89,7 +90,7 @@ def _run(place: Place, plan: Plan, plan_file: Path, journal_file: Path, wishes: 
         )  # fmt: skip
         ports = Ports(
             sqs, Sender(place.client_once), journal, now, _wait, _sources_of(place, plan.queue),
-            partial(_export, discarded), spread=threads.map,
+            partial(_export, discarded), (UnchangedEvents(place.client),), threads.map,
         )  # fmt: skip
         run = Run(plan, ports, hidden, wishes)
         seen = 0

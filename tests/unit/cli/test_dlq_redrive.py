@@ -21,11 +21,19 @@ def letter(sqs: Any, url: str, body: str, code: str) -> None:
     sqs.send_message(QueueUrl=url, MessageBody=body, MessageAttributes=attributes)
 
 
+def rule(terminal: Terminal, **settings: object) -> None:
+    """The rule whose target did not get the events."""
+    events = terminal.client("events")
+    events.put_rule(Name="r", EventPattern='{"source": ["shop"]}')
+    events.put_targets(Rule="r", Targets=[{"Id": "one", "Arn": f"{ARN}:orders", **settings}])
+
+
 @pytest.fixture
 def dead(terminal: Terminal) -> str:
     """A queue with 30 letters of a target that was too slow, and two that it could not read."""
     sqs = terminal.client("sqs")
     sqs.create_queue(QueueName="orders")
+    rule(terminal)
     url = str(sqs.create_queue(QueueName="dead")["QueueUrl"])
     for number in range(30):
         letter(sqs, url, json.dumps({"order": number}), "TIMEOUT")
@@ -120,6 +128,18 @@ def test_function_that_does_not_exist_stops_its_group_at_the_first_letter(termin
     assert (failed.exit_code, told["refused"], told["sent"]) == (1, 1, 0)
     assert any("ResourceNotFoundException" in one["reason"] for one in told["stays"])
     assert len(bodies(terminal, "dead")) == 32
+
+
+def test_target_that_changes_events_is_refused_until_the_user_overrides_it(terminal: Terminal, plan: Path) -> None:
+    rule(terminal, InputPath="$.detail")
+
+    refused = terminal.run("dlq", "redrive", str(plan))
+    overridden = terminal.json("dlq", "redrive", str(plan), "--override", "the target takes both")
+
+    told = json.loads(refused.stdout)
+    assert (refused.exit_code, told["gated"], told["sent"]) == (4, 30, 0)
+    assert any("changes events for this target (InputPath)" in one["reason"] for one in told["stays"])
+    assert (overridden["overridden"], overridden["sent"]) == (30, 30)
 
 
 def test_discard_keeps_an_export_and_the_reason(terminal: Terminal, plan: Path) -> None:
