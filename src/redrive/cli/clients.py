@@ -62,6 +62,16 @@ class Place:
         config = Config(retries={"total_max_attempts": 1})
         return session.client(service, endpoint_url=self.endpoint_url, config=config)
 
+    def client_once(self, service: str) -> Any:
+        """A boto3 client that makes each request once: a repetition after a lost answer may do the work twice."""
+        import boto3
+        from botocore.config import Config
+
+        if not self.is_aws:
+            return self.client(service)
+        config = Config(ignore_configured_endpoint_urls=True, retries={"total_max_attempts": 1})
+        return boto3.session.Session(region_name=self.region).client(service, config=config)
+
     def check(self) -> None:
         """Check that a server answers at the place. Errors: UserError."""
         if self.endpoint_url is not None:

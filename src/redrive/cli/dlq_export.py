@@ -28,7 +28,7 @@ def export(queue: str, file: Path, place: Place) -> None:
 
     Letters that the file has already are not written again; a last line that is not whole is cut off first.
     """
-    known = set(_written(file))
+    known = set(written_letters(file))
     with look_at(place, queue) as (look, depth), file.open("a", encoding="utf-8") as out:
         written = 0
         for letter in counted(look.letters(), depth.visible, "writing"):
@@ -38,7 +38,7 @@ def export(queue: str, file: Path, place: Place) -> None:
     click.echo(f"{written} letters were written to {file}, which has {written + len(known)} now.", err=True)
 
 
-def _written(file: Path) -> Iterator[str]:
+def written_letters(file: Path) -> Iterator[str]:
     """The ids of the letters in the file. A last line without its end was being written when the export stopped."""
     if not file.exists():
         return

@@ -1,0 +1,93 @@
+"""`redrive dlq plan`: writes a file that says for each cause what is done with its letters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from redrive.cli.clients import Place, place_options
+from redrive.cli.output import json_option, print_json, print_table, wants_json
+from redrive.cli.reading_letters import counted, look_at, name_of, queue_argument, queue_url
+from redrive.core.errors import UserError
+from redrive.deadletters.destinations import Destination, read_destination
+from redrive.deadletters.plan import Action, Plan, plan_document, proposed
+from redrive.deadletters.triage import Triage
+
+_numbers = click.IntRange(min=1)
+
+
+@click.command()
+@queue_argument
+@click.option(
+    "--to-file", "file", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The file of the plan."
+)
+@click.option("--redrive", type=_numbers, multiple=True, help="Redrive this group, by its number in triage.")
+@click.option("--leave", type=_numbers, multiple=True, help="Leave this group in the queue.")
+@click.option("--to", "to_text", help="Where letters go, as queue:NAME; by default each goes where it came from.")
+@click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="So many letters per second at first.")
+@json_option
+@place_options
+def plan(
+    queue: str, file: Path, redrive: Sequence[int], leave: Sequence[int], to_text: str | None, rate: float | None,
+    as_json: bool, place: Place,
+) -> None:  # fmt: skip
+    """Write a plan for the letters of a queue; nothing is sent. Read it, edit it, and run it by `redrive dlq redrive`.
+
+    Causes that went away by themselves, or need a slower pace, are redriven; all others stay until you say otherwise.
+    """
+    if file.exists():
+        raise UserError(f"{file} exists.", next_step="Name another file, or delete it.", exit_code=2)
+    to = _destination(to_text)
+    found = Triage()
+    with look_at(place, queue) as (look, depth):
+        for letter in counted(look.letters(), depth.visible, "reading"):
+            found.add(letter)
+    made = proposed(queue_url(place.client("sqs"), queue), found.groups, place.now())
+    made = _chosen(made, set(redrive), set(leave), to)
+    if rate is not None:
+        made = replace(made, rate=rate, rate_max=max(rate, made.rate_max or rate))
+    file.write_text(json.dumps(plan_document(made), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    if wants_json(as_json):
+        print_json(plan_document(made))
+        return
+    _print(made)
+    click.echo(f"  Run it: redrive dlq redrive {file}{place.options}", err=True)
+
+
+def _destination(text: str | None) -> Destination | None:
+    try:
+        return None if text is None else read_destination(text)
+    except ValueError as error:
+        raise UserError(f"{error}.", exit_code=2) from error
+
+
+def _chosen(made: Plan, redrive: set[int], leave: set[int], to: Destination | None) -> Plan:
+    unknown = [number for number in redrive | leave if number > len(made.rules)]
+    if unknown or redrive & leave:
+        which = unknown[0] if unknown else min(redrive & leave)
+        why = f"there are {len(made.rules)}" if unknown else "it is named twice"
+        raise UserError(f"Group {which} cannot be chosen: {why}.", next_step="See: redrive dlq triage", exit_code=2)
+    actions = dict.fromkeys(redrive, Action.REDRIVE) | dict.fromkeys(leave, Action.LEAVE)
+    rules = tuple(
+        replace(rule, action=actions.get(number, rule.action), to=to) for number, rule in enumerate(made.rules, 1)
+    )
+    return replace(made, rules=rules)
+
+
+def _print(made: Plan) -> None:
+    rows = [
+        (
+            str(number),
+            str(rule.letters),
+            rule.action.value,
+            f"{rule.cause.origin.value} {name_of(rule.cause.source_arn)}",
+            f"{rule.cause.code} {rule.cause.message}".strip(),
+            "usual" if rule.to is None else rule.to.text,
+        )
+        for number, rule in enumerate(made.rules, 1)
+    ]
+    print_table(("", "letters", "action", "of", "error", "to"), rows, right=("", "letters"))

@@ -1,0 +1,60 @@
+"""The account of a run: what became of the letters, in numbers and by name where somebody has to act."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from redrive.core.documents import Document
+
+SAMPLES_MAX = 3
+
+
+@dataclass(slots=True)
+class Account:
+    """What a run has done so far."""
+
+    seen: int = 0
+    sent: int = 0
+    discarded: int = 0
+    deleted: int = 0
+    finished: int = 0
+    """Letters that an earlier run had sent or discarded, and that were only deleted now."""
+    refused: int = 0
+    throttled: int = 0
+    unknown: int = 0
+    came_back: int = 0
+    gated: int = 0
+    """Letters that a gate refused, and that stay."""
+    overridden: int = 0
+    stopped: str = ""
+    """Why the run stopped before its end."""
+    doubtful: list[str] = field(default_factory=list)
+    """Letters that may or may not have been accepted where they were sent."""
+    undeleted: int = 0
+    """Letters that were sent or discarded, and that the next run deletes."""
+    stays: Counter[str] = field(default_factory=Counter)
+    """How many letters stay, by the reason."""
+    samples: dict[str, list[str]] = field(default_factory=dict)
+    """Some of the letters that stay, by the reason."""
+
+    def leave(self, message_id: str, reason: str) -> None:
+        """Count a letter that stays."""
+        self.stays[reason] += 1
+        samples = self.samples.setdefault(reason, [])
+        if len(samples) < SAMPLES_MAX:
+            samples.append(message_id)
+
+    @property
+    def document(self) -> Document:
+        """The account as JSON."""
+        return {
+            "seen": self.seen, "sent": self.sent, "discarded": self.discarded, "deleted": self.deleted,
+            "finished": self.finished, "refused": self.refused, "throttled": self.throttled, "unknown": self.unknown,
+            "came_back": self.came_back, "gated": self.gated, "overridden": self.overridden,
+            "stopped": self.stopped or None, "doubtful": self.doubtful, "undeleted": self.undeleted,
+            "stays": [
+                {"letters": count, "reason": reason, "samples": self.samples[reason]}
+                for reason, count in self.stays.most_common()
+            ],
+        }  # fmt: skip

@@ -1,0 +1,138 @@
+"""Where a letter goes back: a value with a text form, and the destination that follows from a letter.
+
+    queue:NAME_OR_URL       function:NAME_OR_ARN       topic:ARN
+    bus:NAME                stateMachine:ARN           api:SERVICE:OPERATION
+
+An event that one target of a rule did not get goes to this target: PutEvents would reach all other targets of all rules
+a second time. So a bus has to be named by the user.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from redrive.deadletters.letter import Letter, Origin
+from redrive.deadletters.sources import Source
+
+
+class To(enum.Enum):
+    """What kind of resource takes letters."""
+
+    QUEUE = "queue"
+    BUS = "bus"
+    FUNCTION = "function"
+    TOPIC = "topic"
+    STATE_MACHINE = "stateMachine"
+    API = "api"
+    """The request of a schedule's target, made again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where letters go. `name` is a name, a URL or an ARN; of an API it is the service."""
+
+    kind: To
+    name: str
+    operation: str = ""
+    """The operation of an API, as in a universal target: `sendMessage`."""
+
+    @property
+    def text(self) -> str:
+        """The form that `read_destination` reads."""
+        return ":".join(filter(None, (self.kind.value, self.name, self.operation)))
+
+
+@dataclass(frozen=True, slots=True)
+class Nowhere:
+    """A letter does not go anywhere by itself, and why."""
+
+    reason: str
+
+
+SourcesOf = Callable[[], Sequence[Source]]
+"""The sources of the dead-letter queue. Asked only for letters that do not name their own."""
+
+_UNIVERSAL = re.compile(r"arn:aws[\w-]*:scheduler:::aws-sdk:(?P<service>[^:]+):(?P<operation>[^:]+)")
+
+_BY_SERVICE = {"sqs": To.QUEUE, "sns": To.TOPIC}
+
+
+def read_destination(text: str) -> Destination:
+    """Read a destination. Errors: ValueError, whose text says what is wrong."""
+    kind_text, _, name = text.partition(":")
+    kind = next((kind for kind in To if kind.value == kind_text), None)
+    if kind is None or not name:
+        kinds = ", ".join(kind.value for kind in To)
+        raise ValueError(f"`{text}` is no destination: write KIND:NAME, KIND one of {kinds}")
+    if kind is not To.API:
+        return Destination(kind, name)
+    service, _, operation = name.partition(":")
+    if not operation:
+        raise ValueError(f"`{text}` names no operation: write api:SERVICE:OPERATION, such as api:sqs:sendMessage")
+    return Destination(kind, service, operation)
+
+
+def usual(letter: Letter, sources: SourcesOf) -> Destination | Nowhere:
+    """The destination that follows from a letter."""
+    match letter.origin:
+        case Origin.QUEUE:
+            return Destination(To.QUEUE, letter.source_arn)
+        case Origin.SCHEDULE | Origin.RULE:
+            return of_arn(letter.work.target_arn)
+        case Origin.DESTINATION:
+            return of_arn(letter.source_arn)
+        case Origin.FUNCTION:
+            return _of_only_function(sources())
+        case Origin.SUBSCRIPTION:
+            return _of_only_subscription(letter.source_arn, sources())
+        case Origin.STREAM:
+            return Nowhere("its records stand in the stream, not in the letter")
+        case Origin.SUBSCRIBER | Origin.UNKNOWN:
+            return Nowhere("the letter does not say where it came from: name a destination")
+
+
+def of_arn(arn: str) -> Destination | Nowhere:
+    """The destination with an ARN, or of a universal target."""
+    universal = _UNIVERSAL.fullmatch(arn)
+    if universal is not None:
+        return Destination(To.API, universal["service"], universal["operation"])
+    parts = arn.split(":", 5)
+    if len(parts) < 6:
+        return Nowhere(f"`{arn}` is no ARN" if arn else "the letter names no target")
+    service, resource = parts[2], parts[5]
+    if service in _BY_SERVICE:
+        return Destination(_BY_SERVICE[service], arn)
+    if service == "lambda":
+        return Destination(To.FUNCTION, arn.removesuffix(":$LATEST"))
+    if service == "events" and resource.startswith("event-bus/"):
+        return Destination(To.BUS, arn)
+    if service == "states" and resource.startswith("stateMachine:"):
+        return Destination(To.STATE_MACHINE, arn)
+    return Nowhere(f"nothing can be sent to {arn}: name another destination")
+
+
+def _of_only_function(sources: Sequence[Source]) -> Destination | Nowhere:
+    """A letter of a function's dead-letter queue does not name the function."""
+    found = sorted({source["arn"] for source in sources if source["kind"] == "function"})
+    if len(found) == 1:
+        return Destination(To.FUNCTION, found[0])
+    why = "no function names this queue" if not found else f"{len(found)} functions name this queue"
+    return Nowhere(f"the letter does not name its function, and {why}: name it")
+
+
+def _of_only_subscription(topic_arn: str, sources: Sequence[Source]) -> Destination | Nowhere:
+    """A letter of a subscription names the topic, whose other subscriptions have got the notification."""
+    found = sorted(
+        {
+            source.get("endpoint", "")
+            for source in sources
+            if source["kind"] == "subscription" and topic_arn in ("", source["arn"])
+        }
+    )
+    if len(found) != 1:
+        why = "no subscription names this queue" if not found else f"{len(found)} subscriptions name this queue"
+        return Nowhere(f"the letter does not name its subscription, and {why}: name the endpoint")
+    return of_arn(found[0])

@@ -1,0 +1,339 @@
+"""Runs of a plan that die: at each call of AWS and each write of the journal, before it, in the middle of it, after it.
+
+A world has a dead-letter queue with letters of several kinds. A run is killed at one place, and a new run goes on with
+the journal that is left. `faults` says which promise was broken.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from redrive.core.errors import UserError
+from redrive.deadletters.account import Account
+from redrive.deadletters.causes import cause_of
+from redrive.deadletters.destinations import Destination, To
+from redrive.deadletters.envelopes import read_letter
+from redrive.deadletters.gates import Refusal
+from redrive.deadletters.hiding import Hidden
+from redrive.deadletters.journal import Journal, open_journal
+from redrive.deadletters.letter import Letter, Origin
+from redrive.deadletters.plan import Action, Canary, Plan, Rule, Stop
+from redrive.deadletters.running import Ports, Run
+from redrive.deadletters.sending import Sender
+from redrive.deadletters.sorting import Wishes
+from redrive.testing.world import World
+
+ACCOUNT = "us-east-1:000000000000"
+FUNCTION = f"arn:aws:lambda:{ACCOUNT}:function:worker"
+TRUST = {
+    "Version": "2012-10-17",
+    "Statement": [{"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}],
+}
+NONE = Wishes()
+CODES = {
+    "rule-0": "TIMEOUT", "rule-1": "TIMEOUT", "rule-gated": "TIMEOUT", "bad-0": "INVALID_JSON", "bad-1": "INVALID_JSON",
+    "denied-0": "NO_PERMISSIONS",
+}  # fmt: skip
+"""The letters of the rule: their names, and their errors."""
+HIDDEN_S = 60
+LOOKED_AT_S = 600
+"""For how long a check hides the messages that it has counted."""
+ROUNDS_MAX = 500
+
+
+class Killed(BaseException):
+    """The process has ended: nobody may catch it."""
+
+
+@dataclass(slots=True)
+class Life:
+    """Ends at a place. A dead process does nothing more: its `finally` blocks reach nobody."""
+
+    ends_at: int = 0
+    places: int = 0
+    is_over: bool = False
+
+    def place(self) -> None:
+        self.places += 1
+        self.is_over = self.is_over or self.places == self.ends_at
+        if self.is_over:
+            raise Killed
+
+
+class MortalClient:
+    """A boto3 client whose process may die before and after each call."""
+
+    def __init__(self, client: Any, life: Life) -> None:
+        self._client = client
+        self._life = life
+        self.meta = client.meta
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def call(**params: Any) -> Any:
+            self._life.place()
+            answer = getattr(self._client, name)(**params)
+            self._life.place()
+            return answer
+
+        return call
+
+
+class Disk(io.BytesIO):
+    """A file on a disk that keeps, when the power fails, what was synced alone."""
+
+    def __init__(self, content: bytes, life: Life) -> None:
+        super().__init__(content)
+        self._life = life
+        self.synced = content
+
+    def write(self, data: Any, /) -> int:
+        self._life.place()
+        for part in (data[: len(data) // 2], data[len(data) // 2 :]):
+            super().write(part)
+            self._life.place()
+        return len(data)
+
+    def sync(self) -> None:
+        self._life.place()
+        self.synced = self.getvalue()
+        self._life.place()
+
+
+class Careful:
+    """A gate that refuses the letters whose body says so."""
+
+    def refusal(self, letter: Letter, to: Destination) -> Refusal | None:
+        return Refusal("careful", "it was done already") if "gated" in letter.body else None
+
+
+@dataclass(slots=True)
+class Parts:
+    """What a run is made of; a planted defect puts another part in."""
+
+    run: type[Run] = Run
+    journal: type[Journal] = Journal
+
+
+@dataclass(slots=True)
+class Stage:
+    """A world with letters, and what survives the death of a process: the world, the disk and the export."""
+
+    world: World
+    queue: str
+    plan: Plan
+    letters: Mapping[str, str]
+    """By the ids of letters: their names."""
+    delivered: Callable[[], Sequence[str]]
+    disk: bytes = b""
+    exported: list[str] = field(default_factory=list)
+    is_fifo: bool = False
+
+    def run(self, parts: Parts, life: Life, wishes: Wishes = NONE, *, loses_power: bool = False) -> Account | None:
+        """One process: it runs the plan to its end, or dies; None if it died."""
+        disk = Disk(self.disk, life)
+        try:
+            return self._run(parts, life, wishes, disk)
+        except Killed:
+            return None
+        finally:
+            self.disk = disk.synced if loses_power else disk.getvalue()
+
+    def _run(self, parts: Parts, life: Life, wishes: Wishes, disk: Disk) -> Account:
+        sqs = MortalClient(self.world.client("sqs"), life)
+        journal = open_journal(disk, disk.sync, self.plan.queue)
+        journal.__class__ = parts.journal
+
+        def export(letters: Sequence[Letter]) -> None:
+            life.place()
+            self.exported.extend(letter.message_id for letter in letters)
+            life.place()
+
+        ports = Ports(
+            sqs, Sender(lambda service: MortalClient(self.world.client(service), life)), journal, self.world.clock.now,
+            lambda seconds: self.world.advance(seconds=seconds) if seconds else None, lambda: (), export, (Careful(),),
+        )  # fmt: skip
+        hidden = Hidden(sqs, self.queue, io.StringIO(), hidden_s=HIDDEN_S, wait_s=0, now=self.world.clock.now)
+        run = parts.run(self.plan, ports, hidden, wishes)
+        for number, _ in enumerate(run.rounds()):
+            if number > ROUNDS_MAX:
+                raise UserError("the run does not end")
+        return run.account
+
+    def left(self) -> set[str]:
+        """The names of the letters in the dead-letter queue."""
+        self.world.advance(seconds=HIDDEN_S)
+        return {self.letters.get(one["MessageId"], one["Body"]) for one in received(self.world, self.queue)}
+
+
+def received(world: World, url: str) -> Iterator[Any]:
+    """All messages of a queue; of a FIFO queue in order, because each is deleted."""
+    sqs = world.client("sqs")
+    ask: dict[str, Any] = {"QueueUrl": url, "MaxNumberOfMessages": 10, "VisibilityTimeout": LOOKED_AT_S}
+    while messages := sqs.receive_message(**ask).get("Messages"):
+        for message in messages:
+            yield message
+            if url.endswith(".fifo"):
+                sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+
+
+@contextmanager
+def mixed_stage() -> Iterator[Stage]:
+    """Letters of a queue, and of a rule whose target is a function: to redrive, to discard, to leave, and gated."""
+    world = World(seed=1)
+    sqs = world.client("sqs")
+    done: list[str] = []
+
+    def work(event: Any, _: object) -> None:
+        done.append(event["name"])
+
+    world.functions.register("worker", work)
+    role = world.client("iam").create_role(RoleName="worker", AssumeRolePolicyDocument=json.dumps(TRUST))["Role"]["Arn"]
+    world.client("lambda").create_function(
+        FunctionName="worker", Runtime="python3.12", Handler="index.handler", Code={"ZipFile": _packed()}, Role=role
+    )
+    dead, orders = moved(world, [f"order-{number}" for number in range(13)] + ["order-gated"], fifo=False)
+    for name, code in CODES.items():
+        told = {"RULE_ARN": f"arn:aws:events:{ACCOUNT}:rule/r", "TARGET_ARN": FUNCTION, "ERROR_CODE": code}
+        attributes = {key: {"DataType": "String", "StringValue": value} for key, value in told.items()}
+        sqs.send_message(QueueUrl=dead, MessageBody=json.dumps({"name": name}), MessageAttributes=attributes)
+    plan = Plan(dead, rules(world, dead), canary=Canary(1, 4), stop=Stop())
+
+    def delivered() -> list[str]:
+        world.advance(seconds=5)
+        return [one["Body"] for one in received(world, orders)] + done
+
+    yield Stage(world, dead, plan, names(world, dead), delivered)
+    world.close()
+
+
+@contextmanager
+def fifo_stage() -> Iterator[Stage]:
+    """Letters of a FIFO queue in two message groups; a gate refuses one in the middle of the second."""
+    world = World(seed=1)
+    bodies = ["a-0", "b-0", "a-1", "b-1", "a-2", "b-2-gated", "a-3", "b-3"]
+    dead, orders = moved(world, bodies, fifo=True)
+    rule = rules_of_bodies(world, orders)
+    plan = Plan(dead, rule, canary=Canary(0, 0))
+    yield Stage(world, dead, plan, {}, lambda: [one["Body"] for one in received(world, orders)], is_fifo=True)
+    world.close()
+
+
+def moved(world: World, bodies: Sequence[str], *, fifo: bool) -> tuple[str, str]:
+    """A dead-letter queue and its source; the redrive policy has moved messages from this one to that one."""
+    sqs, end = world.client("sqs"), ".fifo" if fifo else ""
+    kind = {"FifoQueue": "true"} if fifo else {}
+    dead = sqs.create_queue(QueueName=f"dead{end}", Attributes=kind)["QueueUrl"]
+    policy = {"deadLetterTargetArn": f"arn:aws:sqs:{ACCOUNT}:dead{end}", "maxReceiveCount": 1}
+    attributes = kind | {"RedrivePolicy": json.dumps(policy), "VisibilityTimeout": "0"}
+    orders = sqs.create_queue(QueueName=f"orders{end}", Attributes=attributes)["QueueUrl"]
+    for body in bodies:
+        more = {"MessageGroupId": body[0], "MessageDeduplicationId": body} if fifo else {}
+        sqs.send_message(QueueUrl=orders, MessageBody=body, **more)
+    world.advance(minutes=6)
+    while sqs.receive_message(QueueUrl=orders, MaxNumberOfMessages=10).get("Messages"):
+        pass
+    sqs.set_queue_attributes(QueueUrl=orders, Attributes={"RedrivePolicy": ""})
+    return str(dead), str(orders)
+
+
+def _peeked(world: World, url: str) -> list[Any]:
+    sqs = world.client("sqs")
+    found = []
+    while messages := sqs.receive_message(
+        QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=30, MessageAttributeNames=["All"],
+        MessageSystemAttributeNames=["All"],
+    ).get("Messages"):  # fmt: skip
+        found += messages
+    world.advance(seconds=31)
+    return found
+
+
+def names(world: World, url: str) -> dict[str, str]:
+    """The names of the letters by their ids."""
+    found: dict[str, str] = {}
+    for one in _peeked(world, url):
+        body = str(one["Body"])
+        found[str(one["MessageId"])] = json.loads(body)["name"] if body.startswith("{") else body
+    return found
+
+
+def rules(world: World, url: str) -> tuple[Rule, ...]:
+    """A rule for each cause: bad letters are discarded, denied ones left, all others redriven."""
+    actions = {"INVALID_JSON": Action.DISCARD, "NO_PERMISSIONS": Action.LEAVE}
+    causes = {cause_of(read_letter(one)) for one in _peeked(world, url)}
+    return tuple(
+        Rule(cause, actions.get(cause.code, Action.REDRIVE), reason="bad")
+        for cause in sorted(causes, key=lambda cause: cause.code)
+    )
+
+
+def rules_of_bodies(world: World, orders: str) -> tuple[Rule, ...]:
+    """The one rule of the FIFO stage."""
+    letter = read_letter({"Attributes": {"DeadLetterQueueSourceArn": f"arn:aws:sqs:{ACCOUNT}:orders.fifo"}})
+    assert letter.origin is Origin.QUEUE
+    return (Rule(cause_of(letter), Action.REDRIVE, Destination(To.QUEUE, orders)),)
+
+
+def faults(stage: Stage, account: Account) -> list[str]:
+    """The promises that are broken after a run came to its end."""
+    doubtful = {stage.letters[one] for one in account.doubtful}
+    delivered = Counter(stage.delivered())
+    left, exported = stage.left(), {stage.letters.get(one, one) for one in stage.exported}
+    found = [f"{name} was sent {count} times" for name, count in delivered.items() if count > 1]
+    found += [f"{name} passed its gate" for name in delivered if "gated" in name]
+    for name in stage.letters.values():
+        is_there, is_done = name in left, name in delivered or name in exported
+        if not is_there and not is_done:
+            found.append(f"{name} is lost")
+        if is_there and name in delivered and name not in doubtful:
+            found.append(f"{name} was sent, stays, and is not told")
+        if not is_there and name in doubtful:
+            found.append(f"{name} is doubtful, and gone")
+    found += [f"{name} stays without a reason" for name in left & _wanted(stage) - doubtful]
+    return found
+
+
+def _wanted(stage: Stage) -> set[str]:
+    return {name for name in stage.letters.values() if "gated" not in name and not name.startswith("denied")}
+
+
+def killed(stage: Stage, parts: Parts, places: Sequence[int], *, loses_power: bool = False) -> Account:
+    """The account of the run that came to its end, after one that died at each of the places."""
+    for place in places:
+        stage.run(parts, Life(place), loses_power=loses_power)
+        stage.world.advance(seconds=HIDDEN_S)
+    account = stage.run(parts, Life())
+    assert account is not None
+    return account
+
+
+def places_of(stage: Stage) -> int:
+    """At how many places a run of the stage may die."""
+    life = Life()
+    stage.run(Parts(), life)
+    return life.places
+
+
+def fifo_faults(stage: Stage, account: Account) -> list[str]:
+    """The promises that are broken for a FIFO queue: both groups arrive in order, up to the letter that stays."""
+    delivered = list(stage.delivered())
+    groups = {group: [name for name in delivered if name[0] == group] for group in "ab"}
+    expected = {"a": ["a-0", "a-1", "a-2", "a-3"], "b": ["b-0", "b-1"]}
+    found = [f"{group}: {names}" for group, names in groups.items() if names != expected[group]]
+    if stage.left() != {"b-2-gated", "b-3"}:
+        found.append("other letters stay")
+    return [*found, *(f"{one} is doubtful" for one in account.doubtful)]
+
+
+def _packed() -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("index.py", "def handler(event, context): pass\n")
+    return file.getvalue()

@@ -1,0 +1,91 @@
+"""A run that is killed at any place loses no letter, sends none twice, and passes no gate."""
+
+from __future__ import annotations
+
+import pytest
+
+from redrive.deadletters.sorting import Wishes
+from tests.unit.deadletters.killing import (
+    LOOKED_AT_S,
+    Life,
+    Parts,
+    faults,
+    fifo_faults,
+    fifo_stage,
+    killed,
+    mixed_stage,
+    places_of,
+)
+from tests.unit.deadletters.planted import PLANTED, Planted
+
+PARTS = Parts()
+
+
+def test_killed_run_loses_nothing_sends_nothing_twice_and_passes_no_gate() -> None:
+    """And letters that are doubtful afterwards are sent again if the user says so."""
+    with mixed_stage() as stage:
+        last = places_of(stage)
+
+    found, doubted = {}, 0
+    for place in range(1, last + 1):
+        with mixed_stage() as stage:
+            account = killed(stage, PARTS, [place])
+            found[place] = faults(stage, account)
+            stage.world.advance(seconds=LOOKED_AT_S)
+            again = stage.run(PARTS, Life(), Wishes(resend_doubtful=True))
+            stage.world.advance(seconds=LOOKED_AT_S)
+            doubted += len(account.doubtful)
+            assert again is not None
+            assert again.doubtful == []
+            assert {stage.letters[one] for one in account.doubtful} <= set(stage.delivered())
+
+    assert {place: one for place, one in found.items() if one} == {}
+    assert last > 100
+    assert doubted > 0
+
+
+@pytest.mark.parametrize("first", [1, 2, 3])
+def test_run_of_a_machine_that_loses_power_keeps_the_same_promises(first: int) -> None:
+    with mixed_stage() as stage:
+        last = places_of(stage)
+
+    found = {}
+    for place in range(first, last + 1, 8):
+        with mixed_stage() as stage:
+            found[place] = faults(stage, killed(stage, PARTS, [place], loses_power=True))
+
+    assert {place: one for place, one in found.items() if one} == {}
+
+
+def test_run_killed_again_and_again_comes_to_its_end() -> None:
+    with mixed_stage() as stage:
+        assert faults(stage, killed(stage, PARTS, range(11, 150, 7))) == []
+
+
+@pytest.mark.parametrize("loses_power", [False, True])
+def test_killed_run_keeps_the_order_of_a_fifo_queue_and_sends_its_doubtful_letters_again(loses_power: bool) -> None:
+    with fifo_stage() as stage:
+        last = places_of(stage)
+
+    found = {}
+    for place in range(1, last + 1):
+        with fifo_stage() as stage:
+            found[place] = fifo_faults(stage, killed(stage, PARTS, [place], loses_power=loses_power))
+
+    assert {place: one for place, one in found.items() if one} == {}
+    assert last > 50
+
+
+@pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
+def test_planted_defect_is_found(planted: Planted) -> None:
+    with planted.stage() as stage:
+        last = places_of(stage)
+
+    found: list[str] = []
+    for place in range(0, last + 1, 3):
+        with planted.stage() as stage:
+            found += planted.check(stage, killed(stage, planted.parts, [place], loses_power=planted.loses_power))
+        if found:
+            break
+
+    assert found
