@@ -76,6 +76,15 @@ def test_pages_name_the_rooms_that_there_are(page: str) -> None:
     assert list(misnamed_rooms((ROOT / page).read_text(encoding="utf-8"), rooms)) == []
 
 
+def test_map_of_proofs_names_every_module_of_its_rooms() -> None:
+    top = PACKAGE / "prove"
+    told = (top / "__init__.py").read_text("utf-8")
+    modules = [file.name for file in top.glob("*/*.py") if file.name != "__init__.py"]
+
+    assert [name for name in modules if f" {name} " not in told] == []
+    assert [name for name in re.findall(r"(?<= )\w+\.py(?= )", told) if not list(top.rglob(name))] == []
+
+
 def test_change_fragments_are_named_right() -> None:
     assert misnamed_fragments(path.name for path in sorted((ROOT / "changes").iterdir())) == []
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import click
 from rich import box
@@ -11,16 +12,18 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from redrive.cli.examples import example_folder
 from redrive.cli.paragraphs import print_paragraph
 from redrive.cli.place import place_of
+from redrive.cli.prove_all import print_table
 from redrive.cli.verdicts import print_steps
 from redrive.core.clock import SECOND_MS, SystemClock, monotonic_ms
 from redrive.core.log import LineLog
-from redrive.demo.mending import BROKEN, FAULTS, MENDED, Mending, changes, proof_of
+from redrive.demo.mending import MENDED, PROJECT, Changes, Mending, changes_between, proofs_of
 from redrive.demo.outcome import DemoResult
 from redrive.demo.story import HOURS, Day, Story
 from redrive.gateway.server import Options, running
-from redrive.prove.tell.verdict import Verdict
+from redrive.prove.whole import Provable, Row
 from redrive.store.place import Place
 from redrive.store.postgres.url import EXAMPLE
 
@@ -35,12 +38,12 @@ CHANGE_STYLES = {"-": "red", "+": "green", " ": "dim"}
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, for scripts.")
 @click.option("--store", metavar="URL", help=f"Run the day on an empty store: sqlite:DIR or {EXAMPLE}.")
 def command(as_json: bool, store: str | None) -> None:
-    """Find the bug in a handler, mend it, and run a day of scheduled work with everything that goes wrong in it.
+    """Find the bugs in a project, mend them, and run a day of scheduled work with everything that goes wrong in it.
 
-    `redrive prove` finds a history in which a handler loses its work, and none once the handler is mended. Then a
+    `redrive prove` finds histories in which two functions repeat their work, and none once they are mended. Then a
     server in virtual time runs an hourly schedule into a queue and a function for 24 hours: some executions fail, one
-    crashes, one is delivered twice, one ends in the dead-letter queue. Exit code 1 if the bug is not found, if
-    the mended handler has one, or if the day loses anything or does it twice.
+    crashes, one is delivered twice, one ends in the dead-letter queue. Exit code 1 if a bug is not found, if
+    a mended function has one, or if the day loses anything or does it twice.
     """
     place = place_of(store)
     terminal = Console(quiet=as_json, highlight=False)
@@ -50,7 +53,7 @@ def command(as_json: bool, store: str | None) -> None:
     _print_heading(page, "4. A day of scheduled work")
     outcome = DemoResult(mending, _live(aside, place))
     _print_day(outcome.day, page)
-    page.print("\nNow yours: [bold]redrive prove MODULE:HANDLER[/bold]")
+    page.print("\nNow yours: in the folder of your project, [bold]redrive prove[/bold]")
     if as_json:
         click.echo(outcome.as_json())
     if not outcome.is_ok:
@@ -58,61 +61,62 @@ def command(as_json: bool, store: str | None) -> None:
 
 
 def _mend(page: Console, aside: Console) -> Mending:
-    """Print the bug, the fix, and the proof of the fix, each as soon as it is known."""
-    _print_heading(page, "1. A handler, and its bug")
+    """Print the bugs, the fix, and the proof of the fix, each as soon as it is known."""
+    project = example_folder(PROJECT)
+    _print_heading(page, "1. A project, and one command")
     print_paragraph(
         page,
-        f"{BROKEN}.py works on the messages of a schedule. It claims each execution with a conditional write, does the "
-        "work, and lets go of a message whose execution is claimed already: nothing is done twice. Is anything lost?",
+        "A small shop, in SAM, as its template and its code were written: a function charges the orders of a queue, "
+        "another one adds what suppliers put into a bucket to the stock, a third one is behind an API. In its folder:",
     )
-    page.print()
-    before = _proved(BROKEN, page, aside)
-    found = before.counterexample
-    if found is not None:
-        page.print()
-        print_steps(page, found)
-        page.print(f"\n[bold]{escape(found.violation.sentence)}[/bold]")
-    _print_heading(page, "2. What mends it")
-    if found is not None:
-        print_paragraph(page, found.advice)
-        page.print()
-    changed = changes()
+    page.print("\n  [bold]redrive prove[/bold]\n")
+    before = _proved(project, page, aside)
+    found = next((row for row in before if row.verdict is not None and row.verdict.counterexample is not None), None)
+    if found is not None and found.verdict is not None and found.verdict.counterexample is not None:
+        page.print(f"\nThe history of {found.target.label}, with [bold]--function {found.target.function}[/bold]:\n")
+        print_steps(page, found.verdict.counterexample)
+        _print_heading(page, "2. What mends it")
+        print_paragraph(page, found.verdict.counterexample.advice)
+    changed = changes_between(project, project / MENDED)
     _print_changes(changed, page)
-    _print_heading(page, "3. The same search, once it is mended")
+    _print_heading(page, "3. The same command, once it is mended")
+    mending = Mending(before, changed, _proved(project / MENDED, page, aside))
+    page.print()
     print_paragraph(
         page,
-        f"Histories with up to {FAULTS} faults: crashes before and after its calls, lost answers, throttling, "
-        "duplicates at once and days later, redrives at once and days later.",
+        "Searched were crashes before and after each call, lost answers, throttling, outages, duplicates at once and "
+        "days later, and redrives at once and days later, one in a history: redrive prove searches up to three.",
     )
-    page.print()
-    mending = Mending(before, changed, _proved(MENDED, page, aside))
     _print_problems(mending.problems, page)
     return mending
 
 
-def _proved(name: str, page: Console, aside: Console) -> Verdict:
-    """Prove one of the handlers, and print the result in a line."""
-    begun_ms = monotonic_ms()
+def _proved(project: Path, page: Console, aside: Console) -> list[Row]:
+    """Prove a project, and print its table."""
     with _progress(aside) as progress:
-        bar = progress.add_task("a run in which nothing goes wrong", total=None)
+        bar = progress.add_task("", total=None)
 
-        def follow(faults: int, histories: int, waiting: int, _: str) -> None:
-            progress.update(bar, completed=histories, total=histories + waiting, description=f"faults: {faults}")
+        def follow(target: Provable) -> Callable[[int, int, int, str], None]:
+            progress.update(bar, total=None, description=target.label)
+            return lambda _, histories, waiting, __: progress.update(
+                bar, completed=histories, total=histories + waiting
+            )
 
-        verdict = proof_of(name, follow)
-    took_s = (monotonic_ms() - begun_ms) / SECOND_MS
-    page.print(f"{_mark(verdict.counterexample is None)} {escape(verdict.sentence)} [dim]({took_s:.1f} s)[/dim]")
-    return verdict
+        rows = proofs_of(project, follow)
+    print_table(rows, page)
+    return rows
 
 
-def _print_changes(changed: Sequence[str], page: Console) -> None:
-    for line in changed:
-        if line:
-            code = line[1:].lstrip()
-            first = f"  {line[0]} {line[1 : len(line) - len(code)]}"
-            print_paragraph(page, code, first=first, style=CHANGE_STYLES[line[0]])
-        else:
-            page.print()
+def _print_changes(changed: Changes, page: Console) -> None:
+    for file, lines in changed.items():
+        page.print(f"\n  [bold]{escape(file)}[/bold]")
+        for line in lines:
+            if line:
+                code = line[1:].lstrip()
+                first = f"  {line[0]} {line[1 : len(line) - len(code)]}"
+                print_paragraph(page, code, first=first, style=CHANGE_STYLES[line[0]])
+            else:
+                page.print()
 
 
 def _live(aside: Console, place: Place | None) -> Day:

@@ -43,6 +43,10 @@ EXAMPLES = {
         "A schedule, a queue, a function and tables, as a CloudFormation template.",
         "Run it: redrive deploy {path}/template.yaml",
     ),
+    "shop": (
+        "A small project in SAM, with bugs that one command finds, and the same project mended.",
+        "Run it: cd {path} && redrive prove",
+    ),
     "scheduler-dead-letters": (
         "Two schedules that fail, and what can be seen of it afterwards.",
         "Run it, with a server in virtual time: python {path}/run.py",
@@ -63,7 +67,7 @@ def command(name: str | None, into: Path | None, as_json: bool) -> None:
     if name is None:
         _list(as_json)
         return
-    source = _source(name)
+    source = example_folder(name)
     target = into or Path(name)
     if target.exists():
         raise UserError(f"{target} is there already.", next_step=f"redrive examples {name} --into DIR", exit_code=4)
@@ -86,7 +90,7 @@ def _list(as_json: bool) -> None:
     click.echo("Write one into this directory: redrive examples NAME", err=True)
 
 
-def _source(name: str) -> Path:
+def example_folder(name: str) -> Path:
     """The directory of an example: in the package, or in the current checkout. Errors: UserError."""
     if name not in EXAMPLES:
         near = difflib.get_close_matches(name, EXAMPLES)

@@ -37,9 +37,9 @@ def print_json(rows: Sequence[Row]) -> None:
     click.echo(json.dumps([row.document() for row in rows], indent=2, ensure_ascii=False))
 
 
-def print_table(rows: Sequence[Row]) -> None:
+def print_table(rows: Sequence[Row], page: Console | None = None) -> None:
     """The table, what was found in each function, and what to add where one could not be proved."""
-    console = Console(highlight=False, soft_wrap=False)
+    console = page or Console(highlight=False, soft_wrap=False)
     if not console.is_terminal:
         console.width = max(console.width, WIDTH_MIN)
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -1,77 +1,92 @@
-"""The first part: a handler is proved, fixed in a few lines, and proved again.
+"""The first part: a project is proved as it was written, fixed in a few lines, and proved again.
 
-The two handlers are source files, not modules of ours: they are read, never imported, and proved in a folder of their
-own, as a user's code would be.
+The project is one of the examples. Its code is read, never imported as a part of redrive, and proved in a folder of
+its own, as a user's code would be.
 """
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-import json
+import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
+from redrive.core.clock import monotonic_ms
 from redrive.core.documents import Document
-from redrive.prove.process.subject import subject_of
-from redrive.prove.proving import prove
+from redrive.prove.project.finding import find_templates
 from redrive.prove.search.options import Options
 from redrive.prove.search.search import Progress
-from redrive.prove.tell.verdict import Verdict
+from redrive.prove.whole import Conclusion, Provable, Row, prove_all, targets_of
 
-BROKEN, MENDED = "running_means_skip", "running_is_a_lease"
-FAULTS = 2
-"""The number of faults up to which the handlers are searched: this takes seconds, while a person waits."""
+PROJECT, MENDED = "shop", "mended"
+"""The example, and the folder in it that has the same project without its bugs."""
+WITH_A_BUG = frozenset({"ChargeOrder", "BookDelivery"})
+"""The functions of the project that have one."""
+FAULTS = 1
+"""The number of faults up to which the functions are searched: this takes seconds, while a person waits."""
+Changes = Mapping[str, Sequence[str]]
+"""By file the lines that are removed (`-`), added (`+`), and around them (` `). An empty line stands for unchanged
+lines in between."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mending:
-    """The verdict on the handler, the lines that fix it, and the verdict on the fixed handler."""
+    """The verdicts on the project, the lines that fix it, and the verdicts on the fixed project."""
 
-    before: Verdict
-    changes: Sequence[str]
-    after: Verdict
+    before: Sequence[Row]
+    changes: Changes
+    after: Sequence[Row]
 
     @property
     def problems(self) -> list[str]:
-        """Why the demo did not find a bug and fix it. Empty if it did."""
-        problems = []
-        if self.before.counterexample is None:
-            problems.append(f"the bug in {self.before.handler} was not found: {self.before.sentence}")
-        if self.after.counterexample is not None:
-            problems.append(f"{self.after.handler} is not mended: {self.after.sentence}")
+        """Why the demo did not find the bugs and fix them. Empty if it did."""
+        found = {row.target.label for row in self.before if row.outcome is Conclusion.FOUND}
+        problems = [f"the bug in {name} was not found" for name in sorted(WITH_A_BUG - found)]
+        problems += [f"{name} has no bug, and one was found" for name in sorted(found - WITH_A_BUG)]
+        problems += [
+            f"{row.target.label} is not mended: {row.sentence}"
+            for row in self.after
+            if row.outcome is not Conclusion.NONE
+        ]
         return problems
 
     def as_document(self) -> Document:
         """The whole result, for scripts."""
-        before, after = json.loads(self.before.as_json()), json.loads(self.after.as_json())
-        return {"before": before, "changes": list(self.changes), "after": after, "problems": self.problems}
+        return {
+            "before": [row.document() for row in self.before],
+            "changes": {file: list(lines) for file, lines in self.changes.items()},
+            "after": [row.document() for row in self.after],
+            "problems": self.problems,
+        }
 
 
-def proof_of(name: str, progress: Progress) -> Verdict:
-    """The verdict on one of the two handlers."""
+def proofs_of(project: Path, progress: Callable[[Provable], Progress]) -> list[Row]:
+    """The verdicts on the functions of a project, by the template in its folder."""
     with tempfile.TemporaryDirectory(prefix="redrive-demo-") as folder:
-        Path(folder, f"{name}.py").write_text(_source(name), "utf-8")
-        return prove(subject_of(f"{name}:handler", Path(folder)), Options(faults=FAULTS), progress=progress)
+        copy = Path(folder, PROJECT)
+        shutil.copytree(project, copy, ignore=shutil.ignore_patterns("__pycache__", MENDED))
+        with contextlib.chdir(copy):
+            return prove_all(
+                targets_of(find_templates(copy), lambda _: {}),
+                lambda target: Options(faults=FAULTS, template=target.template, function=target.function),
+                now_ms=monotonic_ms, progress=progress, may_go_on=lambda: lambda: True,
+            )  # fmt: skip
 
 
-def changes() -> list[str]:
-    """The fix as a diff: the lines of the functions that are removed (`-`), added (`+`), and around them (` `).
+def changes_between(before: Path, after: Path) -> Changes:
+    """What is different in the modules of two projects."""
+    names = sorted(path.relative_to(before).as_posix() for path in (before / "src").glob("*.py"))
+    changes = {name: _changes(_lines(before / name), _lines(after / name)) for name in names}
+    return {name: lines for name, lines in changes.items() if lines}
 
-    An empty line stands for unchanged lines in between.
-    """
-    before, after = (_functions(_source(name)) for name in (BROKEN, MENDED))
+
+def _lines(file: Path) -> list[str]:
+    return file.read_text("utf-8").splitlines()
+
+
+def _changes(before: Sequence[str], after: Sequence[str]) -> list[str]:
     lines = list(difflib.unified_diff(before, after, n=1, lineterm=""))[3:]
     return ["" if line.startswith("@@") else line for line in lines if line != " "]
-
-
-def _functions(source: str) -> list[str]:
-    """The lines from the first function on."""
-    lines = source.splitlines()
-    return lines[next(number for number, line in enumerate(lines) if line.startswith("def ")) :]
-
-
-def _source(name: str) -> str:
-    return resources.files("redrive.demo").joinpath(f"{name}.txt").read_text("utf-8")

@@ -28,6 +28,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                reasons.py    why a handler cannot be proved
                unseen.py     what is said of a handler that changes nothing
                search.py     all histories up to so many faults, fewest first
+               rehearsing.py runs the handler until it comes through, and mends the guess that each failure names
     judge      ledger.py     which table is the handler's memory, and which of its records say that a run is under way
                judge.py      the rules, and which one a history has broken
     play       faults.py     the faults, and a history: the legs of a message's way and the faults on each
@@ -41,6 +42,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                runs.py       runs the handlers of functions
                boundary.py   the calls of the runs: answers them, and lets faults strike at them
                performance.py  one leg of a history
+               sql.py        answers to statements of SQL, and their faults
     stage      stage.py      an engine in memory and virtual time whose state can be saved and restored
                ids.py        the ids of a history, and which of them do not matter any more
                contents.py   the contents of the engine's tables, and what was answered where they were the same
@@ -50,7 +52,6 @@ The rooms, top to bottom; a room imports only rooms below it:
                sampled.py    the sample event: of a kind of AWS's own, completed by what the handler reads
                called.py     the event of a function that an API, a topic or a custom resource calls
                chosen.py     the function of a template under proof, and the code that stands for it
-               direct.py     of a template the function that is invoked asynchronously
                variables.py  variables that the user has given, as those of the function
                records.py    records of streams: as they are given, and as they are put
                positions.py  how far a mapping has read its stream, and what is read again
@@ -67,6 +68,17 @@ The rooms, top to bottom; a room imports only rooms below it:
                fed.py        the same for topics, buckets, schedules, tasks and APIs
                state_machines.py  the tasks of a template's state machines
                tables.py     undeclared tables and queues, made to fit the handler's calls
+               deliveries.py what feeds a handler, by what it reads of its event
+               furnished.py  rows, objects, secrets and parameters before the first run
+               hinted.py     what a trigger delivers, with the changes of guesses in it
+               notifications.py the notification that S3 invokes a function with
+               queried_keys.py the key that a query asks for
+    sql        server.py     the databases of a world and their open transactions: saved and restored
+               database.py   one database, in memory
+               tables.py     the tables that the code and the files of SQL beside it show
+               translation.py statements of PostgreSQL and MySQL as those of SQLite
+               functions.py  functions of SQL that SQLite has not
+               statement.py  statements and tables as values
     project    finding.py    where a project has its template, or handlers without any
                source.py     a template of any kind, as CloudFormation after its transforms
                assets.py     where the CDK has put code
@@ -91,6 +103,9 @@ The rooms, top to bottom; a room imports only rooms below it:
                outside.py    answers of services that the engine does not have
                requests.py   requests over HTTP as calls, and their idempotency keys
                given.py      what the user has given: answers to requests
+               absent.py     made-up answers about parameters, buckets and keys that are not there
+               models.py     answers of models that are invoked with a body of their own
+               verbs.py      reads told from writes, by the verb of an operation
     process    subject.py    the user's code: imported anew for each run, as in a new execution environment
                surroundings.py  the process as a run sees it: virtual time, seeded randomness, no network
                clients.py    the handler's boto3 clients, made once
@@ -100,6 +115,14 @@ The rooms, top to bottom; a room imports only rooms below it:
                http_async.py requests of httpcore (httpx) and aiohttp
                caught.py     exceptions that the user's code catches itself
                threads.py    the threads and coroutines of a run, one after another
+               files.py      a /tmp for each run; nothing else can be written to
+               rehearsed.py  a handler whose runs show what their guesses lack
+               sql_connection.py a connection to a database, for all drivers
+               sql_drivers.py drivers whose connections are answered in the process
+               sql_exchange.py a statement and its answer, as values
+               sql_stand_ins.py modules for drivers that are not installed
+               statements.py what a statement is by its first word
+               waiters.py    waiters of services whose answers are made up
     guess      reading.py    what the source of a handler reads of its event, and of its environment
                samples.py    one event of each kind that AWS's services publish (events.json), and which kind is meant
                record_samples.py  two records of a stream, with what the handler reads
@@ -108,7 +131,15 @@ The rooms, top to bottom; a room imports only rooms below it:
                variables.py  values for environment variables, by their names
                answers.py    answers to reads of services that the engine does not have, by their shapes
                http_answers.py  what the source reads of answers over HTTP
+               bindings.py   what an environment variable is used for, by the calls that its value ends in
+               causes.py     what an exception says about the guess that it came from
+               contents.py   a file as the handler reads it: CSV, JSON or text
+               hints.py      changes of guesses, put into the documents that were guessed
+               keys.py       the keys of tables and indexes that the source shows
+               plausible.py  values for the members of botocore's shapes, by their names
+               positions.py  the expression that an exception came from, and the values of its parts
+               watched.py    values that know where they come from
 
-The search covers the calls that it sees: those of boto3, requests over HTTP, and declared effects. It does not cover
-threads that outlive a run, memory that is kept between runs, or the network, to which no byte is sent.
+The search covers the calls that it sees: those of boto3, requests over HTTP, statements of SQL, and declared effects.
+It does not cover threads that outlive a run, memory that is kept between runs, or the network: no byte is sent.
 """

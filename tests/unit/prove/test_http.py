@@ -6,6 +6,7 @@ import asyncio
 import http.client
 import json
 import socket
+import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -311,6 +312,28 @@ def test_credentials_of_a_machine_are_not_answered(proved: Prover) -> None:
         by_urllib("PUT", CHARGES, {}, {})
 
     assert proved(handler).counterexample is None
+
+
+def test_certificates_of_the_machine_are_not_read_for_each_request(
+    proved: Prover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[None] = []
+    original = ssl.SSLContext.load_default_certs
+
+    def counting(context: ssl.SSLContext, *purpose: Any) -> None:
+        read.append(None)
+        original(context, *purpose)
+
+    monkeypatch.setattr(ssl.SSLContext, "load_default_certs", counting)
+    requests: list[str] = []
+
+    def handler(event: Any, _: Any) -> None:
+        requests.append(str(by_urllib("PUT", CHARGES, {"id": 1}, {})))
+
+    proved(handler, faults=1)
+
+    assert len(requests) > 5
+    assert len(read) <= 1
 
 
 def test_connections_are_their_own_again_afterwards() -> None:

@@ -95,3 +95,20 @@ def test_every_pattern_of_the_models_is_understood(models: Models, service: str)
     patterns = {shape.constraints.pattern for shape in models.service(service).shapes.values()} - {None}
 
     assert [pattern for pattern in patterns if pattern is not None and compile_java(pattern) is None] == []
+
+
+def test_matcher_in_linear_time_is_made_for_the_first_long_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def counting(pattern: str) -> None:
+        made.append(pattern)
+
+    monkeypatch.setattr("redrive.wire.model.java_pattern.linear", counting)
+    fits = fitting("[a-z]*[0-9]*[a-z]*")
+    assert fits is not None
+
+    assert fits("abc1")
+    assert made == []
+    assert fits("a" * 10_000)
+    assert fits("b" * 10_000)
+    assert made == ["[a-z]*[0-9]*[a-z]*"]

@@ -7,8 +7,10 @@ Libraries with connections of their own are in `http_async`.
 from __future__ import annotations
 
 import contextlib
+import functools
 import http.client
 import io
+import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -50,7 +52,14 @@ def answered_http(ask: HttpAsk) -> Iterator[None]:
         for kind in _kinds(_Connection):
             cover(kind)
         stack.enter_context(replaced(_Connection, "__init__", begin_covered))
+        stack.enter_context(replaced(ssl, "_create_default_https_context", _known_context))
         yield
+
+
+@functools.cache
+def _known_context() -> ssl.SSLContext:
+    """The TLS settings of connections that bring none. Reading the machine's certificates takes longer than a run."""
+    return ssl.create_default_context()
 
 
 def _kinds(kind: type[_Connection]) -> Iterator[type[_Connection]]:

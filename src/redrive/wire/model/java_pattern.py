@@ -71,11 +71,18 @@ def fitting(pattern: str) -> Callable[[str], bool] | None:
     if compiled is None:
         return None
     fits = compiled.fullmatch
-    regex = linear(pattern) if len(_ENDLESS.findall(pattern)) > 1 else None
-    if regex is None:
+    if len(_ENDLESS.findall(pattern)) <= 1:
         return lambda text: fits(text) is not None
-    fits_linear = regex.fullmatch
-    return lambda text: fits(text) is not None if len(text) <= SHORT_LENGTH_MAX else fits_linear(text)
+
+    @functools.cache
+    def linearly() -> Regex | None:  # Compiled for the first long text: few patterns ever meet one.
+        return linear(pattern)
+
+    def fits_in_time(text: str) -> bool:
+        regex = None if len(text) <= SHORT_LENGTH_MAX else linearly()
+        return fits(text) is not None if regex is None else regex.fullmatch(text)
+
+    return fits_in_time
 
 
 def linear(pattern: str) -> Regex | None:

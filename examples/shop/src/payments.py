@@ -1,0 +1,19 @@
+"""The payment service."""
+
+import json
+import os
+import urllib.request
+
+
+def charge(order_id, amount):
+    request = urllib.request.Request(
+        f"{os.environ['PAYMENTS_URL']}/charges",
+        data=json.dumps({"reference": order_id, "amount": amount}).encode(),
+        headers={
+            "Authorization": f"Bearer {os.environ['PAYMENTS_KEY']}",
+            "Content-Type": "application/json",
+        },
+        method="POST",
+    )
+    with urllib.request.urlopen(request, timeout=5) as response:
+        return json.load(response)
