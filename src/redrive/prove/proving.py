@@ -183,6 +183,8 @@ class World:
     performed: Callable[[int], Performance]
     subject: Subject | None = None
     """The handler; None for a system, which has several."""
+    roots: Sequence[Path] = ()
+    """The folders of a system's code."""
     search: type[Search] = Search
     told: Callable[[Performance, Clean], Mapping[str, object]] = lambda _performance, _clean: {}
     advice: Callable[[Case, str], Advice] = advice_for
@@ -570,7 +572,9 @@ def _played(
         )  # fmt: skip
         advice = world.advice(case, world.trigger.bodies[0])
         whole = (*named, *history[len(named) :])
-        return Counterexample(whole, violation, tell(events), advice.text, advice.cause, advice.change), unmet
+        return Counterexample(
+            whole, violation, tell(events), advice.text, advice.cause, advice.change, culprit=case.culprit
+        ), unmet
 
 
 def source_of(subject: Subject | None) -> Callable[[str], str]:
@@ -606,7 +610,14 @@ def _verdict(
         bodies=world.trigger.given or world.trigger.bodies,
         trigger=world.trigger.kind,
         counterexample=example,
+        roots=world.roots or _roots(world.subject),
     )
+
+
+def _roots(subject: Subject | None) -> Sequence[Path]:
+    if isinstance(subject, NamedSubject):
+        return subject.places
+    return () if subject is None or subject.file is None else (subject.file.parent,)
 
 
 @contextmanager

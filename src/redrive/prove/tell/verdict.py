@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from redrive.prove.judge.judge import Violation
 from redrive.prove.play.faults import History
+from redrive.prove.process.subject import Place
 from redrive.prove.search.search import Searched
 from redrive.prove.stage.trigger import Kind
 from redrive.prove.tell.advice.changes.changes import Change
@@ -45,6 +47,8 @@ class Counterexample:
     """A change of the handler's source after which this history breaks no rule any more."""
     tried: str = ""
     """What was seen when the change was tried."""
+    culprit: Place | None = None
+    """The line of the call that leaves what the violation is about, or else of the last fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,8 @@ class Verdict:
     """On how many draws of its randomness the handler was judged; more than one if they made a difference."""
     drawn: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Kinds of effects whose number follows from what is drawn: the least and the most of some clean runs."""
+    roots: Sequence[Path] = ()
+    """The folders of the handler's code: the files of places are below one of them."""
 
     @property
     def randomness(self) -> str:
