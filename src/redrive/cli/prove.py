@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
+from redrive.cli.prove_choices import Choices, choice_options
 from redrive.cli.prove_outputs import Outputs, output_options, write_file
 from redrive.cli.prove_progress import (
     INTERRUPTED,
@@ -70,6 +71,7 @@ TRIGGERS = (
 @click.option("--seed", default=0, show_default=True, help="What ids and the handler's randomness follow from.")
 @click.option("--export", type=click.Path(path_type=Path), help="Write a counterexample as a pytest file.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to print the result.")
+@choice_options
 @output_options
 def command(
     handler: str | None, event: Path | None, system: Path | None, entrance: str | None, faults: int | None,
@@ -78,6 +80,7 @@ def command(
     parameters: tuple[str, ...], config_env: str | None, effects: tuple[str, ...], ignored: tuple[str, ...],
     given: Path | None, ledgers: tuple[str, ...], invariants: tuple[str, ...], stable_results: bool,
     seconds: float | None, pass_at: int | None, seed: int, export: Path | None, output: str, outputs: Outputs,
+    choices: Choices,
 ) -> None:  # fmt: skip
     """Search for a history in which a handler of messages or events loses work, repeats it, or leaves it stuck.
 
@@ -122,6 +125,7 @@ def command(
         given=NOTHING_GIVEN if given is None else read_given(given),
     )  # fmt: skip
 
+    options = choices.applied_to(options)
     if pass_at is not None and pass_at > options.faults:
         raise UserError(
             f"--pass-at {pass_at} asks for more faults than are searched: {options.faults}.",
@@ -129,32 +133,34 @@ def command(
         )  # fmt: skip
     budget = Budget(seconds)
 
-    def options_of(found: Path | None, logical_id: str) -> Options:
-        return replace(
-            options, template=found, function=logical_id, parameters=_configured(found, config_env) | given_parameters
-        )
+    def options_of(found: Path | None, logical_id: str, label: str = "") -> Options:
+        given = _configured(found, config_env) | given_parameters
+        return replace(options, template=found, function=logical_id, parameters=given, label=label)
 
     if handler is None and rule is None and system is None:
         targets = _targets(template, function, options_of, is_all=is_all)
         if len(targets) > 1 or is_all:
-            if event is not None or save_event is not None or export is not None:
+            if event is not None or save_event is not None or export is not None or choices.reason is not None:
                 raise UserError(
-                    f"--event, --save-event and --export are about one function, and {len(targets)} are proved.",
+                    f"--event, --save-event, --export and --accept are about one function, and {len(targets)} are "
+                    "proved.",
                     next_step="Name one with --function LOGICAL_ID.", exit_code=2,
                 )  # fmt: skip
             raise SystemExit(_prove_whole(targets, options_of, budget, output, outputs, pass_at))
         handler = targets[0].handler or None
-        options = options_of(targets[0].template, targets[0].function)
+        options = options_of(targets[0].template, targets[0].function, targets[0].label)
     elif function and template is None:
         meant = _targets(None, function, options_of, is_all=False)[0]
-        options = options_of(meant.template, meant.function)
+        options = options_of(meant.template, meant.function, meant.label)
     raise SystemExit(
-        _prove_one(_subject(handler, root), options, budget, outputs, output=output, export=export, pass_at=pass_at)
+        _prove_one(
+            _subject(handler, root), options, budget, outputs, choices, output=output, export=export, pass_at=pass_at
+        )
     )
 
 
 def _prove_one(
-    subject: NamedSubject | None, options: Options, budget: Budget, outputs: Outputs, *, output: str,
+    subject: NamedSubject | None, options: Options, budget: Budget, outputs: Outputs, choices: Choices, *, output: str,
     export: Path | None, pass_at: int | None,
 ) -> int:  # fmt: skip
     """Prove one handler, and print the verdict; returns the exit code."""
@@ -182,7 +188,8 @@ def _prove_one(
     if verdict.counterexample is not None and export is not None:
         write_file(export, as_test(verdict, options, file=export, root=None if subject is None else subject.root))
         click.echo(f"The history is in {export}: a test that fails until the handler is mended.", err=True)
-    return INTERRUPTED if budget.is_interrupted else exit_code([result])
+    is_accepted = choices.accept(verdict, options)
+    return INTERRUPTED if budget.is_interrupted else 0 if is_accepted else exit_code([result])
 
 
 def _proved(
@@ -269,7 +276,7 @@ def _targets(
 
 
 def _prove_whole(
-    targets: Sequence[Provable], options_of: Callable[[Path | None, str], Options], budget: Budget, output: str,
+    targets: Sequence[Provable], options_of: Callable[[Path | None, str, str], Options], budget: Budget, output: str,
     outputs: Outputs, pass_at: int | None,
 ) -> int:  # fmt: skip
     """Prove several functions; returns the exit code."""
@@ -294,7 +301,7 @@ def _prove_whole(
             return progress_told_by(print_line, PROGRESS_EVERY_MS)
 
         rows = prove_all(
-            targets, lambda target: options_of(target.template, target.function), now_ms=monotonic_ms,
+            targets, lambda target: options_of(target.template, target.function, target.label), now_ms=monotonic_ms,
             progress=progress, may_go_on=budget.begin, told=tell, is_stopped=lambda: budget.is_interrupted,
         )  # fmt: skip
     (print_json if output == "json" else print_table)(rows)

@@ -36,6 +36,10 @@ def print_verdict(verdict: Verdict) -> None:
     print_paragraph(console, verdict.ledger or "none was recognised", first="  ledger: ")
     if verdict.randomness:
         print_paragraph(console, verdict.randomness, first="  randomness: ")
+    for one in verdict.accepted:
+        print_paragraph(console, str(one), first="  accepted: ")
+    for one in verdict.unmet:
+        print_paragraph(console, f"{one}: remove it from the baseline", first="  no longer occurs: ")
     for name, guess in verdict.assumptions.items():
         is_note = name.startswith(("misspelt ", "FunctionResponseTypes"))
         way = " (declare it with --template)" if name.startswith(("table ", "queue ", "mapping")) else ""

@@ -37,6 +37,7 @@ from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.process.surroundings import is_set
 from redrive.prove.process.threads import Unordered
 from redrive.prove.project.functions import Feed
+from redrive.prove.search.baseline import Acceptance, acceptance_for
 from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_elsewhere, play_clean, require_matches
 from redrive.prove.search.draws import DRAWS_LOOKED_AT, Draws, draw_of, draws_of
 from redrive.prove.search.fitting import play_fitted
@@ -117,25 +118,42 @@ def searched_in(
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> Verdict:  # fmt: skip
     """Search the histories of a world that is prepared."""
-    world, clean, searched, told = _searched(prepared, options, progress, may_go_on)
+    acceptance = _acceptance(prepared, options)
+    world, clean, searched, told = _searched(prepared, options, progress, may_go_on, acceptance)
     example = None if searched.found is None else _confirmed(world, options, searched.found)
     if example is not None:
         example = _tried(world, options, example, clean.effects)
-    return replace(_verdict(world, options, clean, searched, example), system=told)
+    is_all = searched.is_finished and searched.found is None and options.choice.is_whole
+    return replace(
+        _verdict(world, options, clean, searched, example), system=told, accepted=acceptance.occurring,
+        unmet=acceptance.unmet if is_all else (),
+    )  # fmt: skip
+
+
+def _acceptance(world: World, options: Options) -> Acceptance:
+    return acceptance_for(options.accepted, {world.name, options.function, options.label} - {""})
+
+
+def _learned(performance: Performance, world: World, options: Options, acceptance: Acceptance | None = None) -> Clean:
+    """What a clean run leaves, and the judge of all others, who knows what is accepted."""
+    clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
+    accepts = (acceptance or _acceptance(world, options)).accepts
+    return replace(clean, judge=replace(clean.judge, accepts=accepts))
 
 
 def _searched(
-    prepared: World, options: Options, progress: Progress, may_go_on: Callable[[], bool]
+    prepared: World, options: Options, progress: Progress, may_go_on: Callable[[], bool], acceptance: Acceptance
 ) -> tuple[World, Clean, Searched, Mapping[str, object]]:
     """Search on each draw that is to be judged, until a counterexample is found; with the world of the last draw."""
     whole: Searched | None = None
     for seed in prepared.draws.seeds:
         world = replace(prepared, seed=seed)
         with _opened(world, Short) as performance:
-            clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
+            clean = _learned(performance, world, options, acceptance)
             require_matches(options, clean)
             told = world.told(performance, clean)
-            searched = world.search(performance, clean.judge, faults_max=options.faults).run(progress, may_go_on)
+            search = world.search(performance, clean.judge, faults_max=options.faults, choice=options.choice)
+            searched = search.run(progress, may_go_on)
         whole = searched if whole is None else whole.with_more(searched)
         if whole.found is not None or not whole.is_finished:
             break
@@ -536,8 +554,8 @@ def _tried(world: World, options: Options, example: Counterexample, effects: Map
     try:
         again, _ = _played(changed, options, example.history, Short)
         with _opened(changed, Short) as performance:
-            clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
-            search = Search(performance, clean.judge, faults_max=faults)
+            clean = _learned(performance, world, options)
+            search = Search(performance, clean.judge, faults_max=faults, choice=options.choice)
             searched = search.run(lambda *_: None, lambda: next(left, None) is not None)
     except UserError:
         return replace(example, change=None)
@@ -551,7 +569,7 @@ def _played(
 ) -> tuple[Counterexample | None, Sequence[Strike]]:
     """The violation in a history, and the strikes whose calls it does not reach."""
     with _opened(world, transport) as performance:
-        clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
+        clean = _learned(performance, world, options)
         events: list[Event] = []
         named: list[Leg] = []
         unmet: list[Strike] = []
@@ -563,7 +581,8 @@ def _played(
             if violation is not None:
                 break
         else:
-            violation = world.search(performance, clean.judge, faults_max=0).finish(history, events)
+            search = world.search(performance, clean.judge, faults_max=0, choice=options.choice)
+            violation = search.finish(history, events)
         if violation is None:
             return None, unmet
         journal = performance.journal
@@ -611,6 +630,7 @@ def _verdict(
         trigger=world.trigger.kind,
         counterexample=example,
         roots=world.roots or _roots(world.subject),
+        choice=options.choice,
     )
 
 
