@@ -47,13 +47,13 @@ class Choices:
 
     def accept(self, verdict: Verdict, options: Options) -> bool:
         """Write what was found into the baseline, if this is asked for. Answers whether it was. Errors: UserError."""
-        from redrive.prove.search.baseline import Accepted, with_entry
+        from redrive.prove.search.baseline import Accepted, lasting, with_entry
 
         found = verdict.counterexample
         if self.baseline is None or self.reason is None or found is None:
             return False
         name = options.label or options.function or verdict.handler
-        entry = Accepted(name, found.violation.rule, found.violation.subject, self.reason)
+        entry = Accepted(name, found.violation.rule, lasting(found.violation.subject), self.reason)
         text = self.baseline.read_text("utf-8") if self.baseline.exists() else ""
         write_file(self.baseline, with_entry(text, entry, is_json=self.baseline.suffix == ".json"))
         click.echo(f"Accepted in {self.baseline}: {entry}. Prove again: there may be another one behind it.", err=True)

@@ -14,6 +14,7 @@ An accepted finding breaks no rule: the search goes on behind it, in the same hi
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -23,8 +24,11 @@ import yaml
 
 from redrive.core.errors import UserError
 from redrive.prove.judge.judge import Rule
+from redrive.prove.stage.template import STACK
 
 _RULES = {rule.value: rule for rule in Rule}
+_PHYSICAL_NAME = re.compile(rf"\b{STACK}-(\w+)-[A-Z0-9]{{12,13}}\b")
+"""The name of a resource that the template has not named. Its end changes with the template."""
 _NEEDED = ("handler", "rule", "subject", "reason")
 
 
@@ -61,7 +65,7 @@ class Acceptance:
 
     def accepts(self, rule: Rule, subject: str) -> bool:
         """Whether this finding is accepted; remembers that it was met."""
-        found = [one for one in self.entries if one.rule is rule and one.subject == subject]
+        found = [one for one in self.entries if one.rule is rule and lasting(one.subject) == lasting(subject)]
         self.met.update(found)
         return bool(found)
 
@@ -74,6 +78,11 @@ class Acceptance:
     def unmet(self) -> tuple[Accepted, ...]:
         """The entries that were not met."""
         return tuple(one for one in self.entries if one not in self.met)
+
+
+def lasting(subject: str) -> str:
+    """The subject of a violation, with resources by their logical ids where the template gives them no names."""
+    return _PHYSICAL_NAME.sub(r"\1", subject)
 
 
 def acceptance_for(entries: Iterable[Accepted], names: Collection[str]) -> Acceptance:

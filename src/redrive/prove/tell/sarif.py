@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from redrive.prove.judge.judge import Rule
+from redrive.prove.judge.judge import Rule, Violation
 from redrive.prove.process.subject import Place
+from redrive.prove.search.baseline import lasting
 from redrive.prove.tell.result import Conclusion, Result, file_of
 from redrive.prove.tell.story import Step
 from redrive.prove.tell.verdict import Counterexample, Verdict
@@ -110,7 +111,7 @@ def _result(result: Result, verdict: Verdict, found: Counterexample, base: Path)
                 "threadFlows": [{"locations": [_step(*one, verdict, base) for one in enumerate(found.steps, 1)]}],
             }
         ],
-        "partialFingerprints": {_FINGERPRINT: _fingerprint(result.name, violation.rule.value, violation.subject)},
+        "partialFingerprints": {_FINGERPRINT: _fingerprint(result.name, violation)},
         "properties": {
             "function": result.name,
             "cause": found.cause,
@@ -120,7 +121,8 @@ def _result(result: Result, verdict: Verdict, found: Counterexample, base: Path)
     }
 
 
-def _fingerprint(*words: str) -> str:
+def _fingerprint(name: str, violation: Violation) -> str:
+    words = (name, violation.rule.value, lasting(violation.subject))
     return hashlib.sha256("\n".join(words).encode()).hexdigest()[:32]
 
 

@@ -107,6 +107,7 @@ def test_accepted_finding_of_a_function_holds_for_this_function_alone(project: P
     other = prove("--baseline", "other.json")
 
     assert "handler: Sending" in Path("a.yaml").read_text("utf-8")
+    assert "subject: message to Mails\n" in Path("a.yaml").read_text("utf-8")
     assert accepted.exit_code == 0
     assert 'failures="0"' in Path("j.xml").read_text("utf-8")
     assert other.exit_code == 1
