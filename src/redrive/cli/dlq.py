@@ -1,9 +1,10 @@
-"""`redrive dlq list|show|triage|export`: reads dead-letter queues, and says why their letters are there."""
+"""`redrive dlq list|show|triage|check|export`: reads dead-letter queues, and says why their letters are there."""
 
 from __future__ import annotations
 
 import click
 
+from redrive.cli.dlq_check import check
 from redrive.cli.dlq_export import export
 from redrive.cli.dlq_list import list_queues
 from redrive.cli.dlq_show import show
@@ -19,5 +20,5 @@ def command() -> None:
     """
 
 
-for _command in (list_queues, show, triage, export):
+for _command in (list_queues, show, triage, check, export):
     command.add_command(_command)

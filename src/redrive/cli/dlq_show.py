@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from redrive.cli.clients import Place, place_options
+from redrive.cli.letter_logs import Evidences, logs_option, told_evidence
 from redrive.cli.output import json_option, print_json, print_table, span, wants_json
 from redrive.cli.reading_letters import look_at, name_of, queue_argument, shown
 from redrive.core.errors import UserError
@@ -23,18 +24,20 @@ ID_CHARS = 12
 @queue_argument
 @click.argument("message_id", required=False)
 @click.option("-n", "--count", default=20, show_default=True, type=click.IntRange(1, 10_000), help="How many.")
+@logs_option
 @json_option
 @place_options
-def show(queue: str, message_id: str | None, count: int, as_json: bool, place: Place) -> None:
+def show(queue: str, message_id: str | None, count: int, with_logs: bool, as_json: bool, place: Place) -> None:
     """Show letters of a queue: who has written them, the error, and the work that was not done.
 
     With MESSAGE_ID, or a part of it, one letter is shown whole.
     """
     if message_id is not None:
-        _show_one(place, queue, message_id, as_json)
+        _show_one(place, queue, message_id, Evidences(place, queue) if with_logs else None, as_json)
         return
     with look_at(place, queue, count) as (look, depth):
-        letters = list(look.letters(count))
+        found = look.letters(count)
+        letters = list(found if not with_logs else Evidences(place, queue).refined(found))
     if wants_json(as_json):
         print_json({"letters": [shown(letter) for letter in letters], "visible": depth.visible})
         return
@@ -50,7 +53,7 @@ def show(queue: str, message_id: str | None, count: int, as_json: bool, place: P
     )
 
 
-def _show_one(place: Place, queue: str, message_id: str, as_json: bool) -> None:
+def _show_one(place: Place, queue: str, message_id: str, evidences: Evidences | None, as_json: bool) -> None:
     with look_at(place, queue) as (look, _):
         letter = next((one for one in look.letters() if message_id in one.message_id), None)
     if letter is None:
@@ -58,13 +61,17 @@ def _show_one(place: Place, queue: str, message_id: str, as_json: bool) -> None:
             f"{queue} has no letter {message_id} that can be read.",
             next_step=f"See them: redrive dlq show {queue}{place.options}", exit_code=2,
         )  # fmt: skip
+    letter, evidence = (letter, None) if evidences is None else evidences.of(letter)
     if wants_json(as_json):
-        print_json(shown(letter))
+        print_json(shown(letter) | ({} if evidence is None else {"evidence": told_evidence(evidence)}))
         return
     console = Console(highlight=False)
     console.print(f"[bold]letter {escape(letter.message_id)}[/bold]")
     for name, told in _lines(letter):
         console.print(f"  {name:<12}{escape(told)}", soft_wrap=True)
+    if evidence is not None:
+        told = f"{evidence.log_group}, request {evidence.request_id}: {evidence.certainty.value}"
+        console.print(f"  {'error from':<12}{escape(told)}", soft_wrap=True)
 
 
 def _lines(letter: Letter) -> list[tuple[str, str]]:

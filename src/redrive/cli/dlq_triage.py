@@ -6,6 +6,7 @@ import click
 from rich.console import Console
 
 from redrive.cli.clients import Place, place_options
+from redrive.cli.letter_logs import Evidences, logs_option
 from redrive.cli.output import json_option, print_json, print_table, span, wants_json
 from redrive.cli.paragraphs import print_paragraph
 from redrive.cli.reading_letters import counted, look_at, name_of, queue_argument
@@ -19,19 +20,24 @@ MESSAGE_CHARS_MAX = 70
 @click.command()
 @queue_argument
 @click.option("-n", "--count", type=click.IntRange(min=1), help="At most so many letters.  [default: all]")
+@logs_option
 @json_option
 @place_options
-def triage(queue: str, count: int | None, as_json: bool, place: Place) -> None:
+def triage(queue: str, count: int | None, with_logs: bool, as_json: bool, place: Place) -> None:
     """Group the letters of a queue by cause, and say of each cause what it is and what to do.
 
     Letters of one source have the same cause if code, message and the place in the code agree; ids, numbers, times and
     addresses in messages are left out of the comparison.
     """
     found = Triage()
+    evidences = Evidences(place, queue) if with_logs else None
     with look_at(place, queue, count) as (look, depth):
         length = depth.visible if count is None else min(count, depth.visible)
-        for letter in counted(look.letters(count), length, "reading"):
+        letters = counted(look.letters(count), length, "reading")
+        for letter in letters if evidences is None else evidences.refined(letters):
             found.add(letter)
+    if evidences is not None:
+        evidences.tell()
     groups = found.groups
     if wants_json(as_json):
         print_json({"letters": found.count, "groups": [_told(group) for group in groups]})

@@ -48,7 +48,7 @@ def look_at(place: Place, queue: str, most: int | None = None) -> Iterator[tuple
         click.echo("Of each group of this FIFO queue only the first letters can be read.", err=True)
     count = depth.visible if most is None else min(depth.visible, most)
     wait_s = WAIT_S_ON_AWS if place.is_aws else 0
-    with looking(sqs, url, hidden_s=hidden_s_for(count), now=_now(place), wait_s=wait_s) as look:
+    with looking(sqs, url, hidden_s=hidden_s_for(count), now=clock_of(place), wait_s=wait_s) as look:
         yield look, depth
 
 
@@ -99,7 +99,7 @@ def _iso(at: Instant | None) -> str | None:
     return None if at is None else format_instant(at)
 
 
-def _now(place: Place) -> Callable[[], Instant]:
+def clock_of(place: Place) -> Callable[[], Instant]:
     """The time of the place: a server's clock may be virtual, and then it stands still while the letters are read."""
     difference = place.now() - SystemClock().now()
     return functools.partial(_shifted, difference)

@@ -13,7 +13,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 Source = dict[str, str]
-"""`kind`, `name` and `arn` of a resource with a dead-letter queue."""
+"""`kind`, `name` and `arn` of a resource with a dead-letter queue; of a subscription its `endpoint`, too."""
 
 Client = Callable[[str], Any]
 """Makes the boto3 client of a service."""
@@ -138,7 +138,7 @@ def _of_subscriptions(sns: Any) -> _Found:
             queue_arn = json.loads(told.get("RedrivePolicy") or "{}").get("deadLetterTargetArn")
             if queue_arn:
                 name = f"{one['TopicArn'].rsplit(':', 1)[-1]} to {one['Endpoint'].rsplit(':', 1)[-1]}"
-                yield queue_arn, _source("subscription", name, one["TopicArn"])
+                yield queue_arn, _source("subscription", name, one["TopicArn"]) | {"endpoint": one["Endpoint"]}
 
 
 def _on_failure(settings: Any) -> str | None:
