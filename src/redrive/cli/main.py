@@ -43,6 +43,8 @@ COMMANDS = {
     "version": ("redrive.cli.version", "Print the version."),
 }
 
+INTERRUPTED = 130
+
 SYNONYMS = {
     "destroy": ["delete"],
     "dead-letters": ["dlq"],
@@ -95,6 +97,8 @@ class _Commands(click.Group):
             if error.next_step:
                 click.echo(f"  {error.next_step}", err=True)
             ctx.exit(error.exit_code)
+        except KeyboardInterrupt:
+            ctx.exit(INTERRUPTED)
 
 
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
-from rich.markup import escape
 
-from redrive.cli.paragraphs import print_paragraph
-from redrive.cli.systems import print_system
-from redrive.cli.verdicts import print_change, print_steps
+from redrive.cli.prove_choices import Choices, choice_options
+from redrive.cli.prove_outputs import Outputs, output_options, write_file
+from redrive.cli.prove_progress import (
+    INTERRUPTED,
+    LIVE_EVERY_MS,
+    PROGRESS_EVERY_MS,
+    Budget,
+    print_line,
+    progress_told_by,
+)
+from redrive.cli.prove_report import print_verdict
 from redrive.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -24,24 +31,15 @@ if TYPE_CHECKING:
     from redrive.prove.search.options import Options
     from redrive.prove.search.search import Progress
     from redrive.prove.stage.trigger import Kind
-    from redrive.prove.tell.verdict import Counterexample, Verdict
+    from redrive.prove.tell.verdict import Verdict
     from redrive.prove.whole import Provable
 
-LIVE_EVERY_MS = 100
-"""The time between two updates of the progress, on a terminal."""
-PROGRESS_EVERY_MS = 10_000
-"""The time between two lines of progress, if there is no terminal."""
-EXIT_UNFINISHED = 3
 HANDLERS_MAX = 5
 """So many handlers without a template are proved one after the other; more are listed."""
 TRIGGERS = (
     "sqs", "fifo", "eventbridge", "schedule", "lambda", "s3", "sns", "kinesis", "dynamodb", "task", "api",
 )  # fmt: skip
 """The values of `redrive.prove.stage.trigger.Kind`, which is imported when a proof begins."""
-RECORDS_TOLD_MAX = 5
-"""Of how many records the report shows what they say."""
-EVENT_CHARS_MAX = 600
-"""How much of the event is printed."""
 
 
 @click.command()
@@ -69,16 +67,20 @@ EVENT_CHARS_MAX = 600
 @click.option("--invariant", "invariants", multiple=True, metavar="MODULE:FUNCTION", help="What holds in the end.")
 @click.option("--stable-results", is_flag=True, help="Have repeated deliveries return what the first one returned.")
 @click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop the search after so many seconds.")
+@click.option("--pass-at", type=click.IntRange(0, 6), metavar="FAULTS", help="Pass if so many faults were complete.")
 @click.option("--seed", default=0, show_default=True, help="What ids and the handler's randomness follow from.")
 @click.option("--export", type=click.Path(path_type=Path), help="Write a counterexample as a pytest file.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to print the result.")
+@choice_options
+@output_options
 def command(
     handler: str | None, event: Path | None, system: Path | None, entrance: str | None, faults: int | None,
     trigger: str | None, event_type: str | None, rule: str | None, save_event: Path | None, template: Path | None,
     is_all: bool, function: str, variables: tuple[str, ...], env_file: Path | None, root: Path | None,
     parameters: tuple[str, ...], config_env: str | None, effects: tuple[str, ...], ignored: tuple[str, ...],
     given: Path | None, ledgers: tuple[str, ...], invariants: tuple[str, ...], stable_results: bool,
-    seconds: float | None, seed: int, export: Path | None, output: str,
+    seconds: float | None, pass_at: int | None, seed: int, export: Path | None, output: str, outputs: Outputs,
+    choices: Choices,
 ) -> None:  # fmt: skip
     """Search for a history in which a handler of messages or events loses work, repeats it, or leaves it stuck.
 
@@ -89,7 +91,8 @@ def command(
     an API. With --system all functions of a template run together: one event comes in, and faults strike anywhere.
     Without MODULE:HANDLER the functions of the project's template are proved: of SAM or CloudFormation, of the CDK's
     output in cdk.out, or of Terraform's plan (terraform show -json). Exit code 1 if there is such a history; 2 if a
-    function cannot be proved; 3 if the search was stopped by --seconds before it had played all of them.
+    function cannot be proved; 3 if the search was stopped by --seconds before it had played all of them, or those with
+    as many faults as --pass-at says; 130 after Ctrl-C, with the result so far.
 
     PATTERN is SERVICE:OPERATION:NAME with wildcards, as in 'dynamodb:PutItem:reports*' or
     'http:POST:api.example.com/charges*'. What is not to be looked at can
@@ -108,8 +111,6 @@ def command(
     template = system or template
     if rule is not None and template is None:
         raise UserError("--rule names a rule of a template.", next_step="Give --template FILE.", exit_code=2)
-    if export is not None and not export.absolute().parent.is_dir():
-        raise UserError(f"There is no directory {export.parent}.", next_step=f"mkdir -p {export.parent}", exit_code=2)
     given_parameters = pairs_of(parameters, "--parameter")
     options = Options(
         faults=(FAULTS_DEFAULT if system is None else FAULTS_OF_SYSTEMS) if faults is None else faults,
@@ -124,53 +125,71 @@ def command(
         given=NOTHING_GIVEN if given is None else read_given(given),
     )  # fmt: skip
 
-    def options_of(found: Path | None, logical_id: str) -> Options:
-        return replace(
-            options, template=found, function=logical_id, parameters=_configured(found, config_env) | given_parameters
-        )
+    options = choices.applied_to(options)
+    if pass_at is not None and pass_at > options.faults:
+        raise UserError(
+            f"--pass-at {pass_at} asks for more faults than are searched: {options.faults}.",
+            next_step=f"Search more of them: --faults {pass_at}.", exit_code=2,
+        )  # fmt: skip
+    budget = Budget(seconds)
+
+    def options_of(found: Path | None, logical_id: str, label: str = "") -> Options:
+        given = _configured(found, config_env) | given_parameters
+        return replace(options, template=found, function=logical_id, parameters=given, label=label)
 
     if handler is None and rule is None and system is None:
         targets = _targets(template, function, options_of, is_all=is_all)
         if len(targets) > 1 or is_all:
-            if event is not None or save_event is not None or export is not None:
+            if event is not None or save_event is not None or export is not None or choices.reason is not None:
                 raise UserError(
-                    f"--event, --save-event and --export are about one function, and {len(targets)} are proved.",
+                    f"--event, --save-event, --export and --accept are about one function, and {len(targets)} are "
+                    "proved.",
                     next_step="Name one with --function LOGICAL_ID.", exit_code=2,
                 )  # fmt: skip
-            raise SystemExit(_prove_whole(targets, options_of, seconds, output))
+            raise SystemExit(_prove_whole(targets, options_of, budget, output, outputs, pass_at))
         handler = targets[0].handler or None
-        options = options_of(targets[0].template, targets[0].function)
+        options = options_of(targets[0].template, targets[0].function, targets[0].label)
     elif function and template is None:
         meant = _targets(None, function, options_of, is_all=False)[0]
-        options = options_of(meant.template, meant.function)
-    _prove_one(_subject(handler, root), options, seconds=seconds, output=output, export=export)
+        options = options_of(meant.template, meant.function, meant.label)
+    raise SystemExit(
+        _prove_one(
+            _subject(handler, root), options, budget, outputs, choices, output=output, export=export, pass_at=pass_at
+        )
+    )
 
 
 def _prove_one(
-    subject: NamedSubject | None, options: Options, *, seconds: float | None, output: str, export: Path | None
-) -> None:
-    """Prove one handler, print the verdict, and end with its exit code."""
+    subject: NamedSubject | None, options: Options, budget: Budget, outputs: Outputs, choices: Choices, *, output: str,
+    export: Path | None, pass_at: int | None,
+) -> int:  # fmt: skip
+    """Prove one handler, and print the verdict; returns the exit code."""
+    from redrive.cli.prove_result import refused, result_of
+    from redrive.core.clock import monotonic_ms
     from redrive.prove.tell.export import as_test
+    from redrive.prove.tell.result import exit_code
 
     console = Console(stderr=True)
-    with console.status("the first run, in which nothing goes wrong") as status:
-        is_live = console.is_terminal
-        progress = _progress(status.update, LIVE_EVERY_MS) if is_live else _progress(_print_line, PROGRESS_EVERY_MS)
-        verdict = _proved(subject, options, progress, _until(seconds))
+    begun_at = monotonic_ms()
+    with budget.interruptible(), console.status("the first run, in which nothing goes wrong") as status:
+        live = progress_told_by(status.update, LIVE_EVERY_MS)
+        progress = live if console.is_terminal else progress_told_by(print_line, PROGRESS_EVERY_MS)
+        try:
+            verdict = _proved(subject, options, progress, budget.begin())
+        except UserError as error:
+            outputs.write([refused(error, subject, options, monotonic_ms() - begun_at)])
+            raise
+    result = result_of(verdict, options, monotonic_ms() - begun_at, pass_at)
     if output == "json":
         click.echo(verdict.as_json())
     else:
-        _print(verdict)
-    if not verdict.bounds.is_finished:
-        raise SystemExit(EXIT_UNFINISHED)
-    if verdict.counterexample is None:
-        return
-    if export is not None:
-        export.write_text(
-            as_test(verdict, options, file=export, root=None if subject is None else subject.root), "utf-8"
-        )
+        print_verdict(verdict)
+    outputs.write([result])
+    if verdict.counterexample is not None and export is not None:
+        write_file(export, as_test(verdict, options, file=export, root=None if subject is None else subject.root))
         click.echo(f"The history is in {export}: a test that fails until the handler is mended.", err=True)
-    raise SystemExit(1)
+    is_accepted = choices.accept(verdict, options)
+    return INTERRUPTED if budget.is_interrupted else 0 if is_accepted else exit_code([result])
 
 
 def _proved(
@@ -257,12 +276,14 @@ def _targets(
 
 
 def _prove_whole(
-    targets: Sequence[Provable], options_of: Callable[[Path | None, str], Options], seconds: float | None, output: str
-) -> int:
+    targets: Sequence[Provable], options_of: Callable[[Path | None, str, str], Options], budget: Budget, output: str,
+    outputs: Outputs, pass_at: int | None,
+) -> int:  # fmt: skip
     """Prove several functions; returns the exit code."""
     from redrive.cli.prove_all import print_json, print_table, tell_row
     from redrive.core.clock import monotonic_ms
-    from redrive.prove.whole import Row, exit_code, prove_all
+    from redrive.prove.tell.result import exit_code
+    from redrive.prove.whole import Row, prove_all
 
     done: list[Row] = []
 
@@ -271,20 +292,22 @@ def _prove_whole(
         tell_row(row, len(done), len(targets))
 
     console = Console(stderr=True)
-    with console.status("") as status:
+    with budget.interruptible(), console.status("") as status:
 
         def progress(target: Provable) -> Progress:
             status.update(target.label)
             if console.is_terminal:
-                return _progress(lambda text: status.update(f"{target.label}: {text}"), LIVE_EVERY_MS)
-            return _progress(_print_line, PROGRESS_EVERY_MS)
+                return progress_told_by(lambda text: status.update(f"{target.label}: {text}"), LIVE_EVERY_MS)
+            return progress_told_by(print_line, PROGRESS_EVERY_MS)
 
         rows = prove_all(
-            targets, lambda target: options_of(target.template, target.function), now_ms=monotonic_ms,
-            progress=progress, may_go_on=lambda: _until(seconds), told=tell,
+            targets, lambda target: options_of(target.template, target.function, target.label), now_ms=monotonic_ms,
+            progress=progress, may_go_on=budget.begin, told=tell, is_stopped=lambda: budget.is_interrupted,
         )  # fmt: skip
     (print_json if output == "json" else print_table)(rows)
-    return exit_code(rows)
+    results = [row.result(pass_at) for row in rows]
+    outputs.write(results)
+    return INTERRUPTED if budget.is_interrupted else exit_code(results)
 
 
 def _invariant(name: str) -> Invariant:
@@ -310,88 +333,3 @@ def _configured(template: Path | None, environment: str | None) -> dict[str, str
 
     file = None if template is None else find_config(template, None)
     return dict(read_config(file, environment).parameters)
-
-
-def _progress(say: Callable[[str], None], every_ms: int) -> Progress:
-    """Tell the progress from time to time: on a terminal in a live line, for logs in a line of its own."""
-    from redrive.core.clock import monotonic_ms
-
-    began_at: float | None = None
-    told_at = monotonic_ms()
-
-    def passed(faults: int, histories: int, _: int, trying: str) -> None:
-        nonlocal began_at, told_at
-        now = monotonic_ms()
-        began_at = now if began_at is None else began_at
-        if now - told_at >= every_ms:
-            told_at = now
-            say(_progress_told(faults, histories, now - began_at, trying))
-
-    return passed
-
-
-def _print_line(text: str) -> None:
-    click.echo(text, err=True)
-
-
-def _progress_told(faults: int, histories: int, elapsed_ms: float, trying: str) -> str:
-    """`2 faults · 1,240 histories · 3,900/s · crash-after dynamodb:PutItem reports …`."""
-    named = "1 fault" if faults == 1 else f"{faults} faults"
-    return f"{named} · {histories:,} histories · {histories / max(elapsed_ms, 1) * 1_000:,.0f}/s · {trying} …"
-
-
-def _until(seconds: float | None) -> Callable[[], bool]:
-    from redrive.core.clock import SECOND_MS, monotonic_ms
-
-    if seconds is None:
-        return lambda: True
-    until = monotonic_ms() + seconds * SECOND_MS
-    return lambda: monotonic_ms() < until
-
-
-def _print(verdict: Verdict) -> None:
-    from redrive.prove.stage.trigger import record_text
-
-    console = Console(highlight=False, soft_wrap=True)
-    found = verdict.counterexample
-    is_finished = verdict.bounds.is_finished
-    first, mark = ("✗ ", "red") if found is not None else ("✓ ", "green") if is_finished else ("… ", "yellow")
-    print_paragraph(console, f"{verdict.handler}: {verdict.sentence}", first=first, mark=mark)
-    effects = ", ".join(f"{count} × {kind}" for kind, count in verdict.effects.items())
-    print_paragraph(console, effects, first="  effects of a clean run: ")
-    if verdict.system:
-        print_system(console, verdict.system)
-    print_paragraph(console, verdict.ledger or "none was recognised", first="  ledger: ")
-    if verdict.randomness:
-        print_paragraph(console, verdict.randomness, first="  randomness: ")
-    for name, guess in verdict.assumptions.items():
-        is_note = name.startswith(("misspelt ", "FunctionResponseTypes"))
-        way = " (declare it with --template)" if name.startswith(("table ", "queue ", "mapping")) else ""
-        print_paragraph(console, f"{name}: {guess}{way}", first=f"  {'note' if is_note else 'assumed'}: ")
-    if verdict.trigger.is_direct or verdict.trigger.is_awaited:
-        console.print(f"  event: {escape(_cut(verdict.bodies[0]))}")
-    if verdict.trigger.is_stream:
-        for number, body in enumerate(verdict.bodies[:RECORDS_TOLD_MAX], 1):
-            console.print(f"  record {number}: {escape(_cut(record_text(body)))}")
-    if found is not None:
-        _print_story(console, found)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= EVENT_CHARS_MAX else f"{text[:EVENT_CHARS_MAX]}… (--save-event FILE writes all of it)"
-
-
-def _print_story(console: Console, found: Counterexample) -> None:
-    console.print()
-    print_paragraph(console, found.violation.sentence, style="bold")
-    console.print()
-    print_steps(console, found)
-    console.print()
-    print_paragraph(console, found.advice)
-    if found.change is not None:
-        print_change(console, found.change)
-        print_paragraph(console, f"{found.tried} {found.change.note}".strip())
-    console.print()
-    print_paragraph(
-        console, "This history was played again through the whole wire: signed requests, HTTP bytes, boto3's retries."
-    )

@@ -54,6 +54,12 @@ def print_table(rows: Sequence[Row], page: Console | None = None) -> None:
         )  # fmt: skip
     console.print(table)
     for row in rows:
+        unmet = () if row.verdict is None else row.verdict.unmet
+        for one in unmet:
+            print_paragraph(
+                console, f"{one}: remove it from the baseline", first=f"{row.target.label}: no longer occurs: "
+            )
+    for row in rows:
         if row.add or row.outcome.value not in _SHORT_VERDICTS:
             console.print(f"\n[bold]{escape(row.target.label)}[/bold]")
             _print_row(console, row)

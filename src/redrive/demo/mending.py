@@ -19,7 +19,8 @@ from redrive.core.documents import Document
 from redrive.prove.project.finding import find_templates
 from redrive.prove.search.options import Options
 from redrive.prove.search.search import Progress
-from redrive.prove.whole import Conclusion, Provable, Row, prove_all, targets_of
+from redrive.prove.tell.result import Conclusion
+from redrive.prove.whole import Provable, Row, prove_all, targets_of
 
 PROJECT, MENDED = "shop", "mended"
 """The example, and the folder in it that has the same project without its bugs."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from redrive.core.errors import Bug, UserError
 from redrive.prove.making import performed_with, prepared
 from redrive.prove.play.events import Event
 from redrive.prove.play.faults import History, Leg, Strike
+from redrive.prove.play.performance import Performance
 from redrive.prove.play.transport import Short, Transport, Wire
 from redrive.prove.process.subject import NamedSubject, Subject
+from redrive.prove.search.baseline import Acceptance, acceptance_for
 from redrive.prove.search.clean import Clean, learn, require_matches
 from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.search import Found, Progress, Search, Searched
@@ -42,25 +45,42 @@ def searched_in(
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> Verdict:  # fmt: skip
     """Search the histories of a world that is prepared."""
-    world, clean, searched, told = _searched(prepared, options, progress, may_go_on)
+    acceptance = _acceptance(prepared, options)
+    world, clean, searched, told = _searched(prepared, options, progress, may_go_on, acceptance)
     example = None if searched.found is None else _confirmed(world, options, searched.found)
     if example is not None:
         example = _tried(world, options, example, clean.effects)
-    return replace(_verdict(world, options, clean, searched, example), system=told)
+    is_whole = searched.is_finished and searched.found is None and options.choice.is_whole
+    return replace(
+        _verdict(world, options, clean, searched, example), system=told, accepted=acceptance.occurring,
+        unmet=acceptance.unmet if is_whole else (),
+    )  # fmt: skip
+
+
+def _acceptance(world: World, options: Options) -> Acceptance:
+    return acceptance_for(options.accepted, {world.name, options.function, options.label} - {""})
+
+
+def _learned(performance: Performance, world: World, options: Options, acceptance: Acceptance | None = None) -> Clean:
+    """What a clean run leaves, and the judge of all others, who knows what is accepted."""
+    clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
+    accepts = (acceptance or _acceptance(world, options)).accepts
+    return replace(clean, judge=replace(clean.judge, accepts=accepts))
 
 
 def _searched(
-    prepared: World, options: Options, progress: Progress, may_go_on: Callable[[], bool]
+    prepared: World, options: Options, progress: Progress, may_go_on: Callable[[], bool], acceptance: Acceptance
 ) -> tuple[World, Clean, Searched, Mapping[str, object]]:
     """Search on each draw that is to be judged, until a counterexample is found; with the world of the last draw."""
     whole: Searched | None = None
     for seed in prepared.draws.seeds:
         world = replace(prepared, seed=seed)
         with opened(world, Short) as performance:
-            clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
+            clean = _learned(performance, world, options, acceptance)
             require_matches(options, clean)
             told = world.told(performance, clean)
-            searched = world.search(performance, clean.judge, faults_max=options.faults).run(progress, may_go_on)
+            search = world.search(performance, clean.judge, faults_max=options.faults, choice=options.choice)
+            searched = search.run(progress, may_go_on)
         whole = searched if whole is None else whole.with_more(searched)
         if whole.found is not None or not whole.is_finished:
             break
@@ -114,8 +134,8 @@ def _tried(world: World, options: Options, example: Counterexample, effects: Map
     try:
         again, _ = _played(changed, options, example.history, Short)
         with opened(changed, Short) as performance:
-            clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
-            search = Search(performance, clean.judge, faults_max=faults)
+            clean = _learned(performance, world, options)
+            search = Search(performance, clean.judge, faults_max=faults, choice=options.choice)
             searched = search.run(lambda *_: None, lambda: next(left, None) is not None)
     except UserError:
         return replace(example, change=None)
@@ -129,7 +149,7 @@ def _played(
 ) -> tuple[Counterexample | None, Sequence[Strike]]:
     """The violation in a history, and the strikes whose calls it does not reach."""
     with opened(world, transport) as performance:
-        clean = learn(performance, options, world.elsewhere, EndedWorld(performance), world.draws)
+        clean = _learned(performance, world, options)
         events: list[Event] = []
         named: list[Leg] = []
         unmet: list[Strike] = []
@@ -141,7 +161,8 @@ def _played(
             if violation is not None:
                 break
         else:
-            violation = world.search(performance, clean.judge, faults_max=0).finish(history, events)
+            search = world.search(performance, clean.judge, faults_max=0, choice=options.choice)
+            violation = search.finish(history, events)
         if violation is None:
             return None, unmet
         journal = performance.journal
@@ -150,7 +171,9 @@ def _played(
         )  # fmt: skip
         advice = world.advice(case, world.trigger.bodies[0])
         whole = (*named, *history[len(named) :])
-        return Counterexample(whole, violation, tell(events), advice.text, advice.cause, advice.change), unmet
+        return Counterexample(
+            whole, violation, tell(events), advice.text, advice.cause, advice.change, culprit=case.culprit
+        ), unmet
 
 
 def source_of(subject: Subject | None) -> Callable[[str], str]:
@@ -186,4 +209,12 @@ def _verdict(
         bodies=world.trigger.given or world.trigger.bodies,
         trigger=world.trigger.kind,
         counterexample=example,
+        roots=world.roots or _roots(world.subject),
+        choice=options.choice,
     )
+
+
+def _roots(subject: Subject | None) -> Sequence[Path]:
+    if isinstance(subject, NamedSubject):
+        return subject.places
+    return () if subject is None or subject.file is None else (subject.file.parent,)

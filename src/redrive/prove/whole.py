@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,21 +18,11 @@ from redrive.prove.search.reasons import ChangesNothing
 from redrive.prove.search.search import Progress
 from redrive.prove.stage.stage import SCOPE
 from redrive.prove.stage.template import FED_BY
+from redrive.prove.tell.result import Conclusion, Result, conclusion_of
 from redrive.prove.tell.verdict import Verdict
 
 _NESTED_MAX = 3
 """How deep templates nest."""
-
-
-class Conclusion(enum.Enum):
-    """What came of the proof of one function."""
-
-    FOUND = "counterexample"
-    NONE = "no counterexample"
-    UNFINISHED = "not finished"
-    NOTHING = "changes nothing"
-    NOT_PROVED = "not proved"
-    NOT_PYTHON = "not Python"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +63,14 @@ class Row:
             return self.target.fed_by
         return self.verdict.trigger.value
 
+    def result(self, pass_at: int | None = None) -> Result:
+        """The row for reports; `pass_at` as in Result."""
+        target = self.target
+        return Result(
+            target.label, self.outcome, self.sentence, self.add, self.seconds, target.command, target.template,
+            self.verdict, pass_at,
+        )  # fmt: skip
+
     def document(self) -> dict[str, object]:
         """The row for scripts."""
         return {
@@ -87,16 +84,6 @@ class Row:
             "seconds": round(self.seconds, 1),
             "proof": None if self.verdict is None else json.loads(self.verdict.as_json()),
         }
-
-
-def exit_code(rows: Sequence[Row]) -> int:
-    """1 if any function has a counterexample; or else 2 if one could not be proved; or else 3 if a search was stopped.
-
-    A function that changes nothing has nothing to lose, and one that is no Python is none of ours: both count as fine.
-    """
-    outcomes = {row.outcome for row in rows}
-    codes = ((Conclusion.FOUND, 1), (Conclusion.NOT_PROVED, 2), (Conclusion.UNFINISHED, 3))
-    return next((code for outcome, code in codes if outcome in outcomes), 0)
 
 
 def targets_of(templates: Sequence[Path], parameters: Callable[[Path], Mapping[str, str]]) -> list[Provable]:
@@ -154,13 +141,19 @@ def _handler_target(found: HandlerFile, directory: Path) -> Provable:
 def prove_all(
     targets: Sequence[Provable], options_of: Callable[[Provable], Options], *, now_ms: Callable[[], float],
     progress: Callable[[Provable], Progress], may_go_on: Callable[[], Callable[[], bool]],
-    told: Callable[[Row], None] = lambda _: None,
+    told: Callable[[Row], None] = lambda _: None, is_stopped: Callable[[], bool] = lambda: False,
 ) -> list[Row]:  # fmt: skip
-    """Prove each of them, and tell of each when it is done. `may_go_on` begins the budget of one proof."""
+    """Prove each of them, and tell of each when it is done. `may_go_on` begins the budget of one proof.
+
+    Once the command `is_stopped`, no further proof is begun.
+    """
     rows = []
     for target in targets:
         begun_at = now_ms()
-        row = _proved(target, options_of, progress(target), may_go_on())
+        if is_stopped():
+            row = Row(target, Conclusion.UNFINISHED, "not begun: the command was interrupted", "", 0)
+        else:
+            row = _proved(target, options_of, progress(target), may_go_on())
         row = replace(row, seconds=(now_ms() - begun_at) / SECOND_MS)
         told(row)
         rows.append(row)
@@ -186,10 +179,8 @@ def _proved(
         what = f"redrive itself failed: {type(error).__name__}: {error}"
         return Row(target, Conclusion.NOT_PROVED, what, f"See it whole: {target.command}", 0)
     target = replace(target, fed_by=verdict.assumptions.get(FED_BY, target.fed_by))
-    if verdict.counterexample is not None:
-        return Row(target, Conclusion.FOUND, verdict.sentence, f"See the history: {target.command}", 0, verdict)
-    outcome = Conclusion.NONE if verdict.bounds.is_finished else Conclusion.UNFINISHED
-    return Row(target, outcome, verdict.sentence, "", 0, verdict)
+    add = "" if verdict.counterexample is None else f"See the history: {target.command}"
+    return Row(target, conclusion_of(verdict), verdict.sentence, add, 0, verdict)
 
 
 def _short(file: Path) -> str:

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import boto3
 
@@ -43,6 +44,8 @@ class World:
     performed: Callable[[int], Performance]
     subject: Subject | None = None
     """The handler; None for a system, which has several."""
+    roots: Sequence[Path] = ()
+    """The folders of a system's code."""
     search: type[Search] = Search
     told: Callable[[Performance, Clean], Mapping[str, object]] = lambda _performance, _clean: {}
     advice: Callable[[Case, str], Advice] = advice_for

@@ -78,16 +78,15 @@ class Contents:
         """Whether a fact differs between clean runs, and so is not compared."""
         return any((group[0], known) == (kind, path) for group, known in self.varying)
 
-    def difference(self, left: Sequence[Left]) -> Difference | None:
-        """The first fact that differs. Missing and surplus things are not reported here."""
+    def differences(self, left: Sequence[Left]) -> Iterator[Difference]:
+        """The facts that differ. Missing and surplus things are not reported here."""
         sizes, texts = _grouped(left, self.sizes)
         for group in sorted(self.sizes):
             if sizes[group] == self.sizes[group]:
                 for path in sorted(self.texts[group].keys() | texts[group].keys()):
                     once, now = self.texts[group].get(path, ()), texts[group].get(path, ())
                     if once != now and (group, path) not in self.varying:
-                        return Difference(group, path, _first_without(now, once), _first_without(once, now))
-        return None
+                        yield Difference(group, path, _first_without(now, once), _first_without(once, now))
 
 
 def compared(clean: Sequence[Left], elsewhere: Sequence[Left], second: Sequence[Left]) -> Contents:

@@ -19,7 +19,7 @@ from typing import Protocol
 
 from redrive.core.clock import Instant
 from redrive.prove.calls.sorting import LedgerRows, Role
-from redrive.prove.effects.contents import Contents, Left
+from redrive.prove.effects.contents import Contents, Difference, Left
 from redrive.prove.effects.journal import ITEM_IN, Journal
 from redrive.prove.judge.ledger import Status, has_time, records_of, rows_of, stuck_records
 from redrive.prove.play.events import Ended, Ending, Event
@@ -71,6 +71,14 @@ Invariant = Callable[[ProvedWorld], None]
 
 Counts = Counter[tuple[str, str]]
 
+Accepts = Callable[[Rule, str], bool]
+"""Whether somebody has accepted that this rule is broken about this subject."""
+
+
+def nothing_accepted(_rule: Rule, _subject: str) -> bool:
+    """What is accepted where nobody has said anything."""
+    return False
+
 
 @dataclass(frozen=True, slots=True)
 class Judge:
@@ -90,18 +98,22 @@ class Judge:
     world: ProvedWorld
     drawn: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Kinds of effects whose number follows from what is drawn: the least and the most of some clean runs."""
+    accepts: Accepts = nothing_accepted
+    """What breaks no rule, because somebody has accepted it."""
 
     def after_leg(self, performance: Performance, events: Sequence[Event]) -> Violation | None:
         """A violation that nothing can repair later."""
-        return _endless(performance) or self._repeated(performance.journal) or self._unstable(performance, events)
+        endless = self._endless(performance)
+        return endless or self._repeated(performance.journal) or self._unstable(performance, events)
 
-    def missing(self, performance: Performance) -> str:
-        """The first kind of thing with too few members; empty if there is none."""
+    def missing(self, performance: Performance, rule: Rule) -> str:
+        """The first kind of thing with too few members, which breaks this rule; empty if there is none."""
         journal = performance.journal
         for expected, left in ((self.expected, journal.counts()), (self.recorded, journal.counts(Role.RECORD))):
             kinds = _by_kind(left)
             wanted = _by_kind(expected)
             fewer = [kind for kind, count in wanted.items() if kinds[kind] < self.drawn.get(kind, (count, count))[0]]
+            fewer = [kind for kind in fewer if not self.accepts(rule, kind)]
             if fewer:
                 return min(fewer, key=telling)
         return ""
@@ -109,7 +121,7 @@ class Judge:
     def at_end(self, performance: Performance) -> Violation | None:
         """A violation once no message is left, except dead letters."""
         if performance.waiting.dead == 0:
-            missing = self.missing(performance)
+            missing = self.missing(performance, Rule.ALL)
             if missing:
                 noun = performance.trigger.noun
                 sentence = f"No {noun} is left, and the work is not done: {missing} is missing."
@@ -121,7 +133,7 @@ class Judge:
 
     def after_hopeless_redrive(self, performance: Performance) -> Violation | None:
         """A violation if a redrive without any fault has ended in the dead-letter queue again."""
-        missing = self.missing(performance)
+        missing = self.missing(performance, Rule.UNSTUCK)
         if not missing:
             return None
         sentence = f"A redrive in which nothing goes wrong does not help: {missing} is still missing."
@@ -129,24 +141,28 @@ class Judge:
 
     def _changed(self, performance: Performance) -> Violation | None:
         """A fact that differs from the clean run. A stuck record differs as well, but that it is stuck says more."""
-        found = self.contents.difference(left_of(performance, self.contents.kinds))
+        differences = self.contents.differences(left_of(performance, self.contents.kinds))
+        found = next((one for one in differences if not self.accepts(_rule_of(one), one.group[0])), None)
         stuck = self._stuck(performance)
         if found is None or (stuck is not None and stuck.subject.endswith(f"#{found.path}")):
             return stuck
-        return Violation(Rule.ONCE if found.is_doubled else Rule.SAME, f"{found}.", found.group[0])
+        return Violation(_rule_of(found), f"{found}.", found.group[0])
 
     def _stuck(self, performance: Performance) -> Violation | None:
         for table, status in self.statuses.items():
+            subject = f"{table}#{status.attribute}"
             for key in stuck_records(records_of(performance, table), status):
                 noun = performance.trigger.noun
                 sentence = f"No {noun} is left. The record {key} in {table} says {status.running} for ever."
-                return Violation(Rule.UNSTUCK, sentence, f"{table}#{status.attribute}")
+                if not self.accepts(Rule.UNSTUCK, subject):
+                    return Violation(Rule.UNSTUCK, sentence, subject)
         return None
 
     def _left_behind(self, performance: Performance) -> Violation | None:
         for table in sorted({table for table, _ in self.passing}):
             for key, item in rows_of(performance, table).items():
-                if (table, performance.journal.stable(key)) in self.passing and not has_time(item):
+                is_left = (table, performance.journal.stable(key)) in self.passing and not has_time(item)
+                if is_left and not self.accepts(Rule.UNSTUCK, f"{key} in {table}"):
                     noun = performance.trigger.noun
                     why = f"The item {key} in {table} is not deleted, and has no time to end at."
                     return Violation(Rule.UNSTUCK, f"No {noun} is left. {why}", f"{key} in {table}")
@@ -159,7 +175,8 @@ class Judge:
         wanted |= Counter({kind: most for kind, (_, most) in self.drawn.items()})
         more = [kind for kind, count in kinds.items() if 0 < wanted[kind] < count]
         labels = {one for one, count in left.items() if 0 < self.expected[one] < count and one[0] not in self.drawn}
-        found = min({*more, *(kind for kind, _ in labels)}, key=telling, default=None)
+        broken = {*more, *(kind for kind, _ in labels)}
+        found = min((kind for kind in broken if not self.accepts(Rule.ONCE, kind)), key=telling, default=None)
         if found is None:
             return None
         label = min((label for kind, label in labels if kind == found), default=None)
@@ -175,7 +192,8 @@ class Judge:
         for event in events:
             if isinstance(event, Ended) and event.ending is Ending.RETURNED:
                 answer = performance.journal.stable(event.answer)
-                if answer != self.answer and '"batchItemFailures": [{' not in answer:
+                is_another = answer != self.answer and '"batchItemFailures": [{' not in answer
+                if is_another and not self.accepts(Rule.STABLE, ""):
                     return Violation(Rule.STABLE, f"The handler returned {answer}, and before {self.answer}.")
         return None
 
@@ -185,9 +203,25 @@ class Judge:
                 invariant(self.world)
             except AssertionError as error:
                 name = getattr(invariant, "__name__", "invariant")
+                if self.accepts(Rule.USERS, name):
+                    continue
                 reason = next(iter(str(error).splitlines()), "an assertion failed")
                 return Violation(Rule.USERS, f"{name} does not hold: {reason}", name)
         return None
+
+    def _endless(self, performance: Performance) -> Violation | None:
+        trigger = performance.trigger
+        if not performance.is_endless or self.accepts(Rule.UNSTUCK, trigger.source_name):
+            return None
+        left = "an event is still not done" if trigger.is_direct else "a message is still in the queue"
+        if trigger.is_stream:
+            left = "a record is still not done, and blocks its shard"
+        sentence = f"It never ends: after {performance.runs_max} runs {left}."
+        return Violation(Rule.UNSTUCK, sentence, trigger.source_name, is_endless=True)
+
+
+def _rule_of(difference: Difference) -> Rule:
+    return Rule.ONCE if difference.is_doubled else Rule.SAME
 
 
 def telling(kind: str) -> tuple[int, str]:
@@ -200,17 +234,6 @@ def telling(kind: str) -> tuple[int, str]:
     if len(words) > 1 and words[0].islower() and words[1].startswith(_SETTING):
         return 3, kind
     return (1 if words[0].startswith(_OF_OBJECTS) else 0), kind
-
-
-def _endless(performance: Performance) -> Violation | None:
-    if not performance.is_endless:
-        return None
-    trigger = performance.trigger
-    left = "an event is still not done" if trigger.is_direct else "a message is still in the queue"
-    if trigger.is_stream:
-        left = "a record is still not done, and blocks its shard"
-    sentence = f"It never ends: after {performance.runs_max} runs {left}."
-    return Violation(Rule.UNSTUCK, sentence, trigger.source_name, is_endless=True)
 
 
 def _by_kind(counts: Counts) -> Counter[str]:

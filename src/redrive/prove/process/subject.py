@@ -115,6 +115,11 @@ class NamedSubject:
         return self._code.told_line(file, line)
 
     @property
+    def places(self) -> Sequence[Path]:
+        """The folders of the user's code."""
+        return (self.root, *self.folders)
+
+    @property
     def function(self) -> str:
         """The function's name in its module."""
         return self._function

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from redrive.prove.calls.given import NOTHING_GIVEN, Given
 from redrive.prove.judge.judge import Invariant
+from redrive.prove.search.baseline import Accepted
+from redrive.prove.search.choice import EVERYTHING, Choice
 from redrive.prove.stage.trigger import Kind
 
 FAULTS_DEFAULT = 3
@@ -50,6 +52,12 @@ class Options:
     """Whether all functions of the template are proved together."""
     entrance: str | None = None
     """In a system: by which resource the event comes in."""
+    choice: Choice = EVERYTHING
+    """Which faults are tried."""
+    label: str = ""
+    """What the function is called in its project, if that is neither its logical id nor the handler."""
+    accepted: tuple[Accepted, ...] = ()
+    """Findings that somebody has accepted, of any handler."""
 
 
 DEFAULTS = Options()

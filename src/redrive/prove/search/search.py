@@ -36,6 +36,7 @@ from redrive.prove.play.faults import (
     Strike,
 )
 from redrive.prove.play.performance import Moment, Performance
+from redrive.prove.search.choice import EVERYTHING, Choice
 from redrive.prove.stage.stage import START
 from redrive.prove.stage.tape import Beginning, Known, Strayed, Tape
 from redrive.prove.stage.trigger import Kind, Trigger
@@ -105,8 +106,11 @@ Progress = Callable[[int, int, int, str], None]
 class Search:
     """Plays the histories of one performance, from its current moment."""
 
-    def __init__(self, performance: Performance, judge: Judge, *, faults_max: int) -> None:
+    def __init__(
+        self, performance: Performance, judge: Judge, *, faults_max: int, choice: Choice = EVERYTHING
+    ) -> None:  # fmt: skip
         self._performance = performance
+        self._choice = choice
         self._judge = judge
         self._faults_max = faults_max
         self._stems: deque[Stem] = deque()
@@ -149,7 +153,7 @@ class Search:
         while self._performance.waiting.is_pending:
             events += self._performance.play(Leg())
             violation = self._judge.after_leg(self._performance, events)
-            if violation is not None:
+            if violation is not None or self._performance.is_endless:
                 return violation
         here = replace(here, moment=self._performance.save())
         found = self._end(here)
@@ -179,10 +183,13 @@ class Search:
             searched.runs += self._performance.runs - stem.moment.runs
             path = (*stem.path, stem.leg)
             if may_fail:
-                self._stems.extend(_struck(stem, events, self._performance.stage.tape, self._let_in_at))
+                struck = _struck(stem, events, self._performance.stage.tape, self._let_in_at, self._choice)
+                self._stems.extend(struck)
             violation = self._judge.after_leg(self._performance, events)
             if violation is not None:
                 return Found(path, violation)
+            if self._performance.is_endless:  # That is accepted.
+                return None
             if is_over:
                 searched.merged += 1
                 return None
@@ -193,7 +200,8 @@ class Search:
                 return None
             here = replace(stem, moment=self._performance.save(), leg=Leg(), path=path, beginning=None)
             if may_fail:
-                self._stems.extend(self._duplicates(here, is_pending=is_pending))
+                again = self._duplicates(here, is_pending=is_pending)
+                self._stems.extend(one for one in again if one.leg.act in self._choice)
             if not is_pending:
                 return self._end(here)
             stem = here
@@ -231,7 +239,7 @@ class Search:
         if violation is None and self._performance.waiting.dead:
             if here.redrives and here.is_clean:
                 violation = self._hopeless(here)
-            elif here.redrives < REDRIVES_MAX:
+            elif here.redrives < REDRIVES_MAX and Act.REDRIVE in self._choice:
                 self._branches.extend(reversed(self._redrives(here)))
         return None if violation is None else Found(here.path, violation)
 
@@ -305,7 +313,9 @@ LetsIn = Callable[[Called, Delivered], Iterator[Strike]]
 """The runs that can come in between, at a call of a run that was given this."""
 
 
-def _struck(stem: Stem, events: Sequence[Event], tape: Tape, let_in_at: LetsIn) -> Iterator[Stem]:
+def _struck(
+    stem: Stem, events: Sequence[Event], tape: Tape, let_in_at: LetsIn, choice: Choice
+) -> Iterator[Stem]:  # fmt: skip
     """The stems with one fault more at a call of this leg, after the faults that have struck already.
 
     Up to that fault they equal this leg. Faults of the answer leave the call itself unchanged.
@@ -314,8 +324,11 @@ def _struck(stem: Stem, events: Sequence[Event], tape: Tape, let_in_at: LetsIn) 
     given = {event.run: event for event in events if isinstance(event, Delivered)}
     for event in events:
         if isinstance(event, Called) and event.index > last:
-            strikes = [Strike(event.index, fault) for fault in _faults_at(event, is_outage=bool(stem.moment.outage))]
+            faults = _faults_at(event, choice, is_outage=bool(stem.moment.outage))
+            strikes = [Strike(event.index, fault) for fault in faults]
             for strike in (*strikes, *let_in_at(event, given[event.run])):
+                if strike.fault not in choice:
+                    continue
                 mark = tape.marks.get((event.index, strike.fault in STRIKES_AFTER))
                 leg = replace(stem.leg, strikes=(*stem.leg.strikes, strike))
                 beginning = None if mark is None else Beginning(tape.answers, mark)
@@ -351,15 +364,15 @@ def _let_in_at(event: Called, trigger: Trigger, given: int) -> Iterator[Strike]:
         yield from (Strike(event.index, fault, message) for message in range(given))
 
 
-def _faults_at(event: Called, *, is_outage: bool) -> Iterator[Fault]:
+def _faults_at(event: Called, choice: Choice, *, is_outage: bool) -> Iterator[Fault]:
     """The faults that can strike at a call itself. A fault that equals a fault at another call is left out.
 
-    A crash before a call equals a crash after the previous call, unless another run came in between; a crash after a
-    call that has changed nothing equals a crash before it.
+    A crash before a call equals a crash after the previous call, unless another run came in between, or crashes after
+    calls are not tried; a crash after a call that has changed nothing equals a crash before it.
     """
     took_effect = event.times > 0 and (event.call.changes or event.is_declared)
     is_http = event.call.service == HTTP_SERVICE
-    if event.index == 0 or event.is_resumed:
+    if event.index == 0 or event.is_resumed or Fault.CRASH_AFTER not in choice:
         yield Fault.CRASH_BEFORE
     if took_effect:
         yield Fault.CRASH_AFTER

@@ -122,6 +122,7 @@ def _prepared(options: Options) -> Iterator[World]:
             options.template.name, trigger, saved, {**trigger.guesses, **made_up}, options.seed, elsewhere,
             Draws((options.seed,)), performed, search=SystemSearch, advice=advice_for_system,
             told=lambda performance, clean: _told(deployed, entrance, performance.journal, clean),
+            roots=[folder for part in deployed.parts.taking_part.values() for folder in part.subject.places],
         )  # fmt: skip
 
 

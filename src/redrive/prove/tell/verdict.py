@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from redrive.prove.judge.judge import Violation
 from redrive.prove.play.faults import History
+from redrive.prove.process.subject import Place
+from redrive.prove.search.baseline import Accepted
+from redrive.prove.search.choice import EVERYTHING, Choice
 from redrive.prove.search.search import Searched
 from redrive.prove.stage.trigger import Kind
 from redrive.prove.tell.advice.changes.changes import Change
@@ -45,6 +49,8 @@ class Counterexample:
     """A change of the handler's source after which this history breaks no rule any more."""
     tried: str = ""
     """What was seen when the change was tried."""
+    culprit: Place | None = None
+    """The line of the call that leaves what the violation is about, or else of the last fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,14 @@ class Verdict:
     """On how many draws of its randomness the handler was judged; more than one if they made a difference."""
     drawn: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Kinds of effects whose number follows from what is drawn: the least and the most of some clean runs."""
+    roots: Sequence[Path] = ()
+    """The folders of the handler's code: the files of places are below one of them."""
+    choice: Choice = EVERYTHING
+    """Which faults were tried."""
+    accepted: Sequence[Accepted] = ()
+    """Findings that occur, and that somebody has accepted."""
+    unmet: Sequence[Accepted] = ()
+    """Accepted findings that no longer occur, as far as everything was searched."""
 
     @property
     def randomness(self) -> str:
@@ -83,15 +97,18 @@ class Verdict:
     def sentence(self) -> str:
         """The verdict with its bounds."""
         bounds = self.bounds
+        chosen = f" ({self.choice.told})" if self.choice.told else ""
+        if self.accepted:
+            chosen += f" behind {len(self.accepted)} accepted finding{'' if len(self.accepted) == 1 else 's'}"
         if self.counterexample is None and not bounds.is_finished:
             complete = (
                 f"up to {_faults(bounds.complete_faults)} complete"
                 if bounds.complete_faults >= 0
                 else "nothing complete"
             )
-            return f"no counterexample in {_histories(bounds.histories)}, search not finished: {complete}"
+            return f"no counterexample in {_histories(bounds.histories)}{chosen}, search not finished: {complete}"
         if self.counterexample is None:
-            return f"no counterexample up to {_faults(bounds.faults)} in {_histories(bounds.histories)}"
+            return f"no counterexample up to {_faults(bounds.faults)} in {_histories(bounds.histories)}{chosen}"
         faults = sum(leg.faults for leg in self.counterexample.history)
         where = f"in a history with {_faults(faults)}" if faults else "without any fault"
         return f"{self.counterexample.violation.rule.value}: {where}, found after {_histories(bounds.histories)}"
@@ -108,6 +125,7 @@ class Verdict:
                 "runs": self.bounds.runs, "seed": self.bounds.seed, "finished": self.bounds.is_finished,
                 "complete_faults": self.bounds.complete_faults,
             },
+            "faults": {"only": list(self.choice.only), "without": list(self.choice.without)},
             "effects": dict(self.effects),
             "ledger": self.ledger,
             "assumptions": dict(self.assumptions),
@@ -115,6 +133,8 @@ class Verdict:
             "randomness": {"draws": self.draws, "effects": {kind: list(found) for kind, found in self.drawn.items()}},
             "messages": list(self.bodies),
             **({"system": dict(self.system)} if self.system else {}),
+            "accepted": [one.document() for one in self.accepted],
+            "no_longer_occurs": [one.document() for one in self.unmet],
             "counterexample": None if found is None else _document(found),
         }  # fmt: skip
         return json.dumps(document, indent=2, ensure_ascii=False)

@@ -11,6 +11,7 @@ from redrive.prove.effects.journal import ITEM_IN, RECORD_IN, KeyNames, key_told
 from redrive.prove.judge.judge import Violation
 from redrive.prove.play.events import Called, Delivered, Ended, Event, Sent
 from redrive.prove.play.faults import Act, Fault
+from redrive.prove.process.subject import Place
 from redrive.prove.stage.trigger import Kind
 
 WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem"})
@@ -68,6 +69,16 @@ class Case:
     def culprits(self) -> list[Called]:
         """The calls that took effect, and left what the violation is about."""
         return [one for one in self.calls if one.times and self.leaves(one.call)]
+
+    @property
+    def culprit(self) -> Place | None:
+        """The line to look at: that of the last call that left too much, else of the last fault or of the last call."""
+        struck = [one for one in self.calls if one.faults]
+        for calls in (self.culprits, struck, self.calls):
+            places = [one.place for one in calls if one.place is not None]
+            if places:
+                return places[-1]
+        return None
 
     def leaves(self, call: Call) -> bool:
         """Whether a call leaves what the violation is about."""
