@@ -228,3 +228,18 @@ def test_the_event_is_printed_and_kept_for_the_next_time(tmp_path: Path, monkeyp
     assert json.dumps(kept, separators=(",", ":"))[:200] in first.stdout
     assert "assumed: event:" in first.stdout
     assert "assumed: event:" not in again.stdout
+
+
+@pytest.mark.parametrize("asks", ["client.get_queue_url(QueueName='jobs')['QueueUrl']",
+                                  "boto3.resource('sqs').get_queue_by_name(QueueName='jobs').url"])  # fmt: skip
+def test_queue_that_is_asked_for_by_its_name_is_made(tmp_path: Path, asks: str) -> None:
+    (tmp_path / "app_guess.py").write_text(
+        "import boto3\nclient = boto3.client('sqs', region_name='us-east-1')\ndef handler(event, context):\n"
+        f"    url = {asks}\n    client.get_queue_attributes(QueueUrl=url, AttributeNames=['All'])\n"
+        "    client.send_message(QueueUrl=url, MessageBody=event['id'])\n"
+    )
+
+    verdict = prove(subject_of("app_guess:handler", tmp_path), Options(faults=0, trigger=BUS))
+
+    assert verdict.effects["message to jobs"] == 1
+    assert verdict.assumptions["queue jobs"] == "a standard queue"
