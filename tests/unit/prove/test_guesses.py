@@ -243,3 +243,20 @@ def test_queue_that_is_asked_for_by_its_name_is_made(tmp_path: Path, asks: str) 
 
     assert verdict.effects["message to jobs"] == 1
     assert verdict.assumptions["queue jobs"] == "a standard queue"
+
+
+def test_second_attempt_at_a_schedule_of_the_future_is_refused(tmp_path: Path) -> None:
+    """A schedule for a time that is past would have ended, and its name would be free again."""
+    (tmp_path / "app_guess.py").write_text(
+        "import boto3\ndef handler(event, context):\n    made = event['id'], event['datetime'][:19]\n"
+        "    for name in ('early', 'late'):\n"
+        "        boto3.client('scheduler').create_schedule(Name=f'{made[0]}-{name}', ActionAfterCompletion='DELETE',\n"
+        "            ScheduleExpression=f'at({made[1]})', FlexibleTimeWindow={'Mode': 'OFF'}, Target={\n"
+        "                'Arn': 'arn:aws:sqs:us-east-1:000000000000:reminders',\n"
+        "                'RoleArn': 'arn:aws:iam::000000000000:role/r'})\n"
+    )
+
+    verdict = prove(subject_of("app_guess:handler", tmp_path), Options(faults=1, trigger=Kind.LAMBDA))
+
+    assert verdict.counterexample is not None
+    assert verdict.counterexample.violation.subject == "scheduler CreateSchedule on sample-id-late"
