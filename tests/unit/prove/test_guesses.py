@@ -260,3 +260,15 @@ def test_second_attempt_at_a_schedule_of_the_future_is_refused(tmp_path: Path) -
 
     assert verdict.counterexample is not None
     assert verdict.counterexample.violation.subject == "scheduler CreateSchedule on sample-id-late"
+
+
+def test_object_that_is_tagged_is_there(tmp_path: Path) -> None:
+    (tmp_path / "app_guess.py").write_text(
+        "import boto3\ndef handler(event, context):\n"
+        "    boto3.client('s3').put_object_tagging(Bucket='videos', Key=event['key'],"
+        " Tagging={'TagSet': [{'Key': 'a', 'Value': 'b'}]})\n"
+    )
+
+    verdict = prove(subject_of("app_guess:handler", tmp_path), Options(faults=0, trigger=Kind.LAMBDA))
+
+    assert verdict.effects["PutObjectTagging on videos"] == 1

@@ -175,7 +175,7 @@ class Files:
         return self._folders[run]
 
 
-def _kept_removals(removes: _Function) -> Iterator[tuple[object, tuple[object, ...]]]:
+def _kept_removals(removes: object) -> Iterator[tuple[object, tuple[object, ...]]]:
     """The functions of `tempfile` that keep `os.unlink` as a default, and their defaults with what it is now."""
     for function in vars(getattr(tempfile, "_TemporaryFileCloser", object)).values():
         defaults = getattr(function, "__defaults__", None) or ()

@@ -24,7 +24,13 @@ _KEY_LIKE = re.compile(r"(?i)(?:^|[_-])(?:pk|id|key)$|Id$|Key$")
 
 _SERVICES = {"Queue": "sqs", "Bucket": "s3", "Object": "s3", "Role": "iam"}
 """The services of what is made, by the noun in the operation that makes it; tables else."""
-_READS_OBJECT = frozenset({"DeleteObject", "GetObject", "GetObjectAttributes", "GetObjectTagging", "HeadObject"})
+_READS_OBJECT = frozenset(
+    {
+        "DeleteObject", "DeleteObjectTagging", "GetObject", "GetObjectAcl", "GetObjectAttributes", "GetObjectTagging",
+        "HeadObject", "PutObjectAcl", "PutObjectTagging",
+    }
+)  # fmt: skip
+"""Operations on an object that is there."""
 
 
 _QUOTED = (
