@@ -13,6 +13,8 @@ The rooms, top to bottom; a room imports only rooms below it:
                proving.py    a proof of a system from beginning to end
     whole      all functions of a project, one proof after the other
     proving    a proof from beginning to end
+    making     the world of a handler: declared by a template, or guessed until the handler comes through
+    world      a world before its first message, and performances in it
     tell       verdict.py    the result of a search
                story.py      a history told in numbered steps
                advice/       what to do about it: causes.py recognises why by the history's structure, words.py says

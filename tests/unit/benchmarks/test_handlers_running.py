@@ -22,9 +22,7 @@ import boto3
 def handler(event, context):
     for record in event["Records"]:
         order = json.loads(record["body"])
-        with open("seen.txt", "a") as seen:
-            seen.write(order["number"])
-        boto3.client("sns").publish(TopicArn=os.environ["TOPIC_ARN"], Message="sold" + order["number"][1:3])
+        boto3.client("sns").publish(TopicArn=os.environ["TOPIC_ARN"], Message="sold " + order["number"])
 
 
 def quiet(event, context):

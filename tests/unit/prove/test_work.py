@@ -75,11 +75,11 @@ def writes_under_a_key(event: Any, context: Any) -> None:
 @pytest.mark.parametrize(
     ("subject", "faults", "budget"),
     [
-        (GivenSubject(writes_under_a_key), 1, Work(11, 17, 95, 26, 1_800, 0)),
-        (GivenSubject(writes_under_a_key), 2, Work(92, 153, 700, 329, 9_000, 0)),
+        (GivenSubject(writes_under_a_key), 1, Work(11, 17, 95, 26, 2_500, 0)),
+        (GivenSubject(writes_under_a_key), 2, Work(92, 153, 700, 329, 9_500, 0)),
         (GivenSubject(writes_under_a_key), 3, Work(639, 1_101, 4_450, 2_480, 54_000, 0)),
-        (example("safe"), 1, Work(29, 59, 230, 192, 3_350, 68)),
-        (example("safe"), 2, Work(434, 950, 2_100, 3_190, 26_500, 959)),
+        (example("safe"), 1, Work(29, 59, 230, 192, 4_150, 75)),
+        (example("safe"), 2, Work(434, 950, 2_100, 3_190, 26_500, 966)),
     ],
 )
 def test_search_is_no_more_work_than_it_was(subject: Subject, faults: int, budget: Work, counted: Counted) -> None:

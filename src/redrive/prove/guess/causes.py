@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import enum
 import re
-import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,14 +13,14 @@ from types import FrameType
 
 from redrive.prove.guess.positions import Nothing, enclosing_tests, failing_node, further_steps, statement_at, value_of
 from redrive.prove.guess.reading import EventPath
-from redrive.prove.guess.watched import At, Compared, Missed, Watch, WatchedObject, place_of
+from redrive.prove.guess.watched import At, Compared, InVain, Observations, WatchedObject, place_of
 
 MENDS_MAX = 8
 """How many changes are tried for one failure."""
 NOTES_MAX = 12
 """How many of the last look-ups and comparisons are tried for a failure that names none."""
 _AT = datetime(2025, 1, 1, tzinfo=UTC)
-_ID = str(uuid.UUID(int=0x5068E532BCA54EFCBE63C93601FE6344))
+_ID = "5068e532-bca5-4efc-be63-c93601fe6344"
 
 
 class Content(enum.Enum):
@@ -55,7 +54,7 @@ class Raised:
         return self.frame.f_code.co_filename
 
 
-def mends_of(raised: Raised, watch: Watch, sources: Mapping[str, At]) -> list[Mend]:
+def mends_of(raised: Raised, watch: Observations, sources: Mapping[str, At]) -> list[Mend]:
     """The changes that would avoid an exception. `sources` are the places of texts that are no part of an answer or
     an event: the values of variables.
     """
@@ -66,7 +65,7 @@ def mends_of(raised: Raised, watch: Watch, sources: Mapping[str, At]) -> list[Me
     return list(reversed(unique.values()))[:MENDS_MAX]
 
 
-def mends_for_nothing(watch: Watch) -> list[Mend]:
+def mends_for_nothing(watch: Observations) -> list[Mend]:
     """The changes to try if a run ends without an effect: what it was compared with, and what it looked up in vain."""
     found: dict[tuple[object, ...], Mend] = {}
     for note in watch.notes:
@@ -380,17 +379,17 @@ def _with_name(inner: ast.expr, target: ast.expr, value: str | int, wanted: bool
         yield from _making(_Named(target.id, value).visit(copied), wanted, frame)
 
 
-def _noted(raised: Raised, watch: Watch) -> Iterator[Mend]:
+def _noted(raised: Raised, watch: Observations) -> Iterator[Mend]:
     """What was looked up last before the failure, and then what was compared."""
     latest = list(reversed(watch.notes[-NOTES_MAX:]))
     is_of_none = "NoneType" in str(raised.error)
-    required = [note for note in latest if isinstance(note, Missed) and note.is_required]
+    required = [note for note in latest if isinstance(note, InVain) and note.is_required]
     node = failing_node(raised.frame, raised.instruction)
     if isinstance(raised.error, LookupError) and required:
         steps = [] if node is None else further_steps(raised.file, node)
         yield from (Mend(_at(required[0].at, steps)) for _ in steps[:1])
         yield Mend(required[0].at)
-    soft = [note for note in latest if isinstance(note, Missed) and not note.is_required]
+    soft = [note for note in latest if isinstance(note, InVain) and not note.is_required]
     if is_of_none or isinstance(failing_node(raised.frame, raised.instruction), ast.Raise):
         named = [note for note in soft if str(note.at.path[-1]) in str(raised.error)]
         yield from (Mend(note.at) for note in [*named, *soft])

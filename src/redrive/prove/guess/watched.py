@@ -39,7 +39,7 @@ class At:
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
+class InVain:
     """Something was looked up in vain; with `is_required`, an error came of it."""
 
     at: At
@@ -57,13 +57,13 @@ class Compared:
 
 
 @dataclass(slots=True)
-class Watch:
+class Observations:
     """What the values of a run have been asked for. `line_of` says which line of the user's code is the innermost in a
     frame and its callers, or, without the callers, whether the frame is the user's own.
     """
 
     line_of: Callable[[FrameType | None, bool], str]
-    notes: list[Missed | Compared] = field(default_factory=list)
+    notes: list[InVain | Compared] = field(default_factory=list)
     texts: dict[str, At] = field(default_factory=dict)
     """The texts that were passed on, with their places: an error that names one tells its place."""
     is_idle: bool = False
@@ -74,7 +74,7 @@ class Watch:
         """Write down a look-up, of the user's code or of a library that it uses."""
         line = "" if self._is_full else self.line_of(_caller(), True)
         if line:
-            self.notes.append(Missed(at, is_required, line))
+            self.notes.append(InVain(at, is_required, line))
 
     def compared(self, at: At, other: object) -> None:
         """Write down a comparison of the user's own code."""
@@ -173,7 +173,7 @@ def place_of(value: object) -> At | None:
 class WatchedObject(dict[object, object]):
     """A dictionary that writes down which of its keys are asked for in vain."""
 
-    def __init__(self, content: dict[object, object], watch: Watch, at: At) -> None:
+    def __init__(self, content: dict[object, object], watch: Observations, at: At) -> None:
         super().__init__({key: watch.wrap(value, at.below(str(key))) for key, value in content.items()})
         self.redrive_at = at
         self._watch = watch
@@ -212,7 +212,7 @@ class WatchedObject(dict[object, object]):
 class WatchedList(list[object]):
     """A list that writes down where something of it is asked for in vain."""
 
-    def __init__(self, content: list[object], watch: Watch, at: At) -> None:
+    def __init__(self, content: list[object], watch: Observations, at: At) -> None:
         super().__init__(watch.wrap(value, at.below(0)) for value in content)
         self.redrive_at = at
         self._watch = watch
@@ -240,10 +240,10 @@ class WatchedText(str):  # noqa: SLOT000 - the place is an attribute.
     """A text that writes down what it is compared with in vain."""
 
     redrive_at: At
-    _watch: Watch
+    _watch: Observations
 
     @classmethod
-    def of(cls, text: str, watch: Watch, at: At) -> WatchedText:
+    def of(cls, text: str, watch: Observations, at: At) -> WatchedText:
         made = cls(text)
         made.redrive_at, made._watch = at, watch
         return made
@@ -311,10 +311,10 @@ class WatchedBytes(bytes):
     """Bytes that know their place."""
 
     redrive_at: At
-    _watch: Watch
+    _watch: Observations
 
     @classmethod
-    def of(cls, content: bytes, watch: Watch, at: At) -> WatchedBytes:
+    def of(cls, content: bytes, watch: Observations, at: At) -> WatchedBytes:
         made = cls(content)
         made.redrive_at, made._watch = at, watch
         return made

@@ -16,7 +16,7 @@ from typing import Any
 from redrive.invoke.runtime.handlers import Handler
 from redrive.prove.guess.causes import Mend, Raised, mends_of
 from redrive.prove.guess.hints import VARIABLE
-from redrive.prove.guess.watched import EVENT, At, Watch
+from redrive.prove.guess.watched import EVENT, At, Observations
 from redrive.prove.process.subject import Place, Subject
 
 RAISED_MAX = 200
@@ -38,7 +38,7 @@ class RehearsedSubject:
     def __init__(self, subject: Subject, sources: Mapping[str, At]) -> None:
         self._subject = subject
         self._sources = sources
-        self.watch = Watch(self._line_of)
+        self.watch = Observations(self._line_of)
         self.raised: list[Seen] = []
         self._known: set[int] = set()
         self._kept: list[BaseException] = []

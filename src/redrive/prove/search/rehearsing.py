@@ -23,7 +23,7 @@ from redrive.prove.calls.calls import Call, Params, as_sent, call_of, mapping_of
 from redrive.prove.calls.given import Given, GivenObject
 from redrive.prove.guess.causes import Mend, mends_for_nothing
 from redrive.prove.guess.hints import Hint, Hints, overlaid
-from redrive.prove.guess.watched import EVENT, At, Watch, WatchedBytes, plain
+from redrive.prove.guess.watched import EVENT, At, Observations, WatchedBytes, plain
 from redrive.prove.play.events import Called, Ended, Ending, Event
 from redrive.prove.play.performance import Performance
 from redrive.prove.play.transport import Short
@@ -145,14 +145,14 @@ def _try(setting: Setting, asked: Asked) -> _Tried:
     return _Tried(ended, mends, calls, has_failed=bool(failure))
 
 
-def _line(watch: Watch, mend: Mend) -> str:
+def _line(watch: Observations, mend: Mend) -> str:
     return next((note.line for note in watch.notes if note.at == mend.at), "the handler")
 
 
 class _Body(StreamingBody):  # type: ignore[misc] # botocore has no types.
     """The content of an object, which knows its place."""
 
-    def __init__(self, content: bytes, watch: Watch, at: At) -> None:
+    def __init__(self, content: bytes, watch: Observations, at: At) -> None:
         super().__init__(io.BytesIO(content), len(content))
         self._watch, self._at = watch, at
 
@@ -163,7 +163,7 @@ class _Body(StreamingBody):  # type: ignore[misc] # botocore has no types.
 class _Answers:
     """Passes the answers to calls on as values that know their places."""
 
-    def __init__(self, watch: Watch, asked: Asked) -> None:
+    def __init__(self, watch: Observations, asked: Asked) -> None:
         self._watch = watch
         self._asked = asked
         self.absent: list[Mend] = []

@@ -39,6 +39,10 @@ Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/c
 """
 
 
+_FEEDS = {Kind.FIFO: "sqs", Kind.SNS: "topic", Kind.LAMBDA: "caller", Kind.API: "caller"}
+"""The feeds that have other names than the triggers that they are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """A template, and of it the function under proof; None if only a deployment tells which. `is_bare`: it has none."""
@@ -73,12 +77,12 @@ def chosen(
 
 
 def _found(functions: list[ProjectFunction], subject: Subject | None, kind: Kind | None) -> ProjectFunction | None:
-    if kind is not None:
-        functions = [one for one in functions if one.feed_of(kind.value) is not None] or functions
+    feed = "" if kind is None else _FEEDS.get(kind, kind.value)
+    fed = [one for one in functions if one.feed_of(feed) is not None] or functions
     if subject is None:
-        return only(functions)
+        return only(fed)
     module = subject.file if isinstance(subject, NamedSubject) else None
-    return of_handler(functions, subject.name, module) or only(functions)
+    return of_handler(fed, subject.name, module) or of_handler(functions, subject.name, module) or only(fed)
 
 
 def subject_of_function(template: ProjectTemplate, function: ProjectFunction, directory: Path) -> NamedSubject | None:

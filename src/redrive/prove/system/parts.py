@@ -9,11 +9,15 @@ from typing import cast
 
 from redrive.core.clock import SECOND_MS
 from redrive.core.documents import Document
-from redrive.core.errors import ServiceError
+from redrive.core.errors import ServiceError, UserError
 from redrive.prove.guess.reading import Reading, read_handler
 from redrive.prove.process.subject import NamedSubject
+from redrive.prove.project.choosing import module_of
+from redrive.prove.project.functions import ProjectFunction
+from redrive.prove.project.source import ProjectTemplate
+from redrive.prove.stage.chosen import subject_of_function
 from redrive.prove.stage.stage import Stage
-from redrive.prove.stage.template import Declared, code_directory, has_inline_code, inline_subject, local_subject
+from redrive.prove.stage.template import Declared, inline_subject
 from redrive.prove.stage.trigger import Trigger
 
 PYTHON = "python"
@@ -79,20 +83,21 @@ class Parts:
 
 
 def functions_of(
-    stage: Stage, logical_ids: Mapping[str, str], directories: Mapping[str, Path], unpacked: Path
+    stage: Stage, template: ProjectTemplate, logical_ids: Mapping[str, str], unpacked: Path
 ) -> Parts:  # fmt: skip
     """The functions of a template that was deployed on a stage. Code of the template is unpacked below a directory.
 
-    `logical_ids` are by physical name, `directories` of local code by logical id.
+    `logical_ids` are by physical name.
     """
+    declared = {one.logical_id: one for one in template.functions}
     taking_part: dict[str, Part] = {}
     left_out: list[LeftOut] = []
     for function in stage.call("lambda", "ListFunctions")["Functions"]:
         name = str(function["FunctionName"])
-        if name not in logical_ids:
+        logical_id = logical_ids.get(name, "")
+        if logical_id not in declared:
             continue
-        logical_id = logical_ids[name]
-        found = _subject(stage, function, directories.get(logical_id), unpacked / logical_id)
+        found = _subject(stage, template, declared[logical_id], name, unpacked)
         if isinstance(found, str):
             left_out.append(LeftOut(logical_id, found))
         else:
@@ -109,21 +114,25 @@ def _invoking(stage: Stage, function_name: str) -> Document:
         return {}
 
 
-def _subject(stage: Stage, function: Document, code: Path | None, unpacked: Path) -> NamedSubject | str:
+def _subject(
+    stage: Stage, template: ProjectTemplate, function: ProjectFunction, name: str, unpacked: Path
+) -> NamedSubject | str:  # fmt: skip
     """The code of a function, or why it has none here."""
-    runtime, handler = str(function.get("Runtime", "")), str(function.get("Handler", ""))
-    if function.get("PackageType") == "Image":
+    if function.is_image:
         return "its code is an image"
-    if not runtime.startswith(PYTHON):
-        return f"its runtime is {runtime or 'not told'}"
-    declared = Declared(Trigger(str(function["FunctionName"]), "", "", "", 0, 0, ()), handler, code)
-    if code is not None:
-        directory = code_directory(code)
-        if directory is None:
-            return f"its code is no directory: {code}"
-        subject = local_subject(declared, directory)
-        return subject if subject.file.is_file() else f"there is no {subject.file.name} in {directory}"
-    if not has_inline_code(stage, declared):
+    if not function.is_python:
+        return f"its runtime is {function.runtime}"
+    if not function.is_inline and function.code is None:
         return "its code is not in the template"
-    unpacked.mkdir(parents=True, exist_ok=True)
-    return inline_subject(stage, declared, unpacked)
+    module = module_of(function)
+    if module is not None and not module.is_file() and not module.with_suffix("").is_dir():
+        return f"there is no {module.name} in {module.parent}"
+    try:
+        found = subject_of_function(template, function, unpacked)
+    except UserError as error:
+        return error.what
+    if found is not None:
+        return found
+    directory = unpacked / function.logical_id
+    directory.mkdir(parents=True, exist_ok=True)
+    return inline_subject(stage, Declared(Trigger(name, "", "", "", 0, 0, ()), function.handler), directory)

@@ -24,7 +24,7 @@ from redrive.prove.play.performance import Performance
 from redrive.prove.play.transport import Short
 from redrive.prove.process.clients import remembered_clients
 from redrive.prove.process.surroundings import is_set
-from redrive.prove.proving import World, left_in_another, replayed_in, searched_in, unanswerable_told
+from redrive.prove.proving import replayed_in, searched_in
 from redrive.prove.search.clean import Clean, play_clean
 from redrive.prove.search.draws import Draws
 from redrive.prove.search.options import DEFAULTS, Options
@@ -44,6 +44,7 @@ from redrive.prove.system.performance import SystemPerformance
 from redrive.prove.system.search import SystemSearch
 from redrive.prove.system.wiring import Wiring, cut_off, on_failure, queue_attribute, read_wiring
 from redrive.prove.tell.verdict import Counterexample, Verdict
+from redrive.prove.world import World, left_in_another, unanswerable_told
 
 CLEAN_RUNS_MAX = 100
 """More runs than this in which nothing goes wrong, and there is still something on its way: the system is a circle."""
@@ -133,7 +134,7 @@ def _deployed(stage: Stage, template: Path, options: Options, unpacked: Path) ->
         for one in resources
         if one["ResourceType"] == _FUNCTION
     }
-    parts, missing = _with_variables(functions_of(stage, functions, deployed.code, unpacked))
+    parts, missing = _with_variables(functions_of(stage, deployed, functions, unpacked))
     wiring = read_wiring(stage, parts)
     return _Deployed(parts, wiring, names, tuple(entrances(stage, wiring, names)), {**deployed.guesses, **missing})
 

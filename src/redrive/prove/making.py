@@ -1,0 +1,369 @@
+"""Makes the world of a handler: as its template declares, or guessed until the handler comes through."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from redrive.core.documents import Document
+from redrive.core.errors import UserError
+from redrive.prove.calls.given import GivenAnswer
+from redrive.prove.guess.answer_names import FAILURES, misspelt_names
+from redrive.prove.guess.bindings import variables_for
+from redrive.prove.guess.contents import PLAIN_FILE, FileContent, content_for
+from redrive.prove.guess.hints import VARIABLE, Hints, overlaid, told
+from redrive.prove.guess.http_answers import guessed_document
+from redrive.prove.guess.keys import shown_keys
+from redrive.prove.guess.reading import read_handler
+from redrive.prove.guess.watched import HTTP, At
+from redrive.prove.play.performance import Performance
+from redrive.prove.play.transport import Short
+from redrive.prove.play.variables import process_variables
+from redrive.prove.process.clients import remembered_clients
+from redrive.prove.process.exchange import HttpAnswer
+from redrive.prove.process.subject import NamedSubject, Subject
+from redrive.prove.process.surroundings import is_set
+from redrive.prove.project.elsewhere import with_modules_elsewhere
+from redrive.prove.project.functions import Feed
+from redrive.prove.search.clean import play_clean
+from redrive.prove.search.draws import DRAWS_LOOKED_AT, Draws, draw_of, draws_of
+from redrive.prove.search.fitting import play_fitted
+from redrive.prove.search.options import Options
+from redrive.prove.search.rehearsing import Asked, Setting, provided, rehearse
+from redrive.prove.stage.called import called_event
+from redrive.prove.stage.chosen import Chosen, chosen
+from redrive.prove.stage.deliveries import TRIGGER, kind_for, kind_of_event, sample_message
+from redrive.prove.stage.envelopes import is_of_fifo
+from redrive.prove.stage.furnished import furnish
+from redrive.prove.stage.hinted import settle_furnished, with_envelopes, with_hints
+from redrive.prove.stage.inputs import inputs_for, usual_call
+from redrive.prove.stage.reports import WITHOUT, notes_of
+from redrive.prove.stage.rules import events_of, sample_event, usual_events
+from redrive.prove.stage.sampled import Wanted
+from redrive.prove.stage.stage import Stage
+from redrive.prove.stage.streams import usual_stream
+from redrive.prove.stage.tables import Improvised
+from redrive.prove.stage.tape import Saved
+from redrive.prove.stage.template import (
+    FED_BY,
+    Declared,
+    Sample,
+    bare_trigger,
+    code_directory,
+    declared_trigger,
+    function_trigger,
+    has_inline_code,
+    inline_subject,
+    local_subject,
+)
+from redrive.prove.stage.trigger import Kind, Trigger, usual_trigger
+from redrive.prove.stage.variables import with_given
+from redrive.prove.world import World, left_in_another, unanswerable_told
+
+
+@contextmanager
+def prepared(subject: Subject | None, options: Options) -> Iterator[World]:
+    """Make the world, and let the handler run in it, to see which resources and which guesses it needs."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(unanswerable_told())
+        stack.enter_context(remembered_clients())
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="redrive-prove-")))
+        made = _Maker(stack, subject, options, directory)
+        setting, hints = made.set_up(Hints()), Hints()
+        options.told_events(setting.trigger.given or setting.trigger.bodies)
+        played = _played_through(setting)
+        if played is None:
+            hints = rehearse(made.set_up, made.asked)
+            setting = made.set_up(hints)
+            options = made.options_with(hints)
+            options.told_events(setting.trigger.given or setting.trigger.bodies)
+            played = _played_once(setting)
+        performance, trigger = setting.performance, setting.trigger
+        saved, fitted = played
+        draws = _draws(performance.subject, trigger, saved, options, made.improvised)
+        performance.stage.load(saved)
+        improvised: Mapping[str, str] = {}
+        if made.improvised is not None:
+            made.improvised.repeat(performance.stage)
+            improvised = made.improvised.assumptions
+        saved = performance.stage.save()
+        told = {**({FED_BY: trigger.fed_by} if trigger.fed_by else {}), **_notes(performance, trigger)}
+        assumptions = {**told, **trigger.guesses, **fitted, **improvised, **performance.made_up}
+        proved = performance.subject
+        performed = performed_with(proved, options)
+        elsewhere = left_in_another(performed, trigger, saved, options.seed)
+        yield World(proved.name, trigger, saved, assumptions, options.seed, elsewhere, draws, performed, proved)
+
+
+def _played_through(setting: Setting) -> tuple[Saved, Mapping[str, str]] | None:
+    """The world before its first message; None if the handler fails in it, or changes nothing."""
+    try:
+        played = _played_once(setting)
+    except UserError:
+        return None
+    return played if setting.performance.journal.counts() else None
+
+
+def _played_once(setting: Setting) -> tuple[Saved, Mapping[str, str]]:
+    """The world before its first message, after one run in it, and what of it was fitted to the answers."""
+    performance = setting.performance
+    saved = performance.stage.save()
+    performance.begin(setting.trigger)
+    with performance.entered(Short(performance.stage)):
+        return play_fitted(performance, saved)
+
+
+class _Maker:
+    """Makes worlds for a handler before its first run, alike but for the changes of guesses."""
+
+    def __init__(self, stack: contextlib.ExitStack, subject: Subject | None, options: Options, directory: Path) -> None:
+        """Code of a template is unpacked in the directory."""
+        self._stack = stack
+        self._directory = directory
+        self._meant = _meant(subject, options, directory)
+        subject = subject if self._meant is None else self._meant.subject
+        if isinstance(subject, NamedSubject):
+            subject = with_modules_elsewhere(subject)
+        self._subject = subject
+        self._wanted = _wanted(subject, options)
+        self._options, self._chosen = _with_kind(options, self._wanted("", None))
+        self.file = content_for(subject.file) if isinstance(subject, NamedSubject) else PLAIN_FILE
+        self.improvised: Improvised | None = None
+        self.asked = Asked()
+        self._web: Document = {}
+
+    def options_with(self, hints: Hints) -> Options:
+        """The options with the answers over HTTP that were changed."""
+        changed = [one.mend for one in hints.of(HTTP)]
+        if not changed:
+            return self._options
+        answer = GivenAnswer("*", HttpAnswer(body=json.dumps(overlaid(self._web, changed)).encode()))
+        given = self._options.given
+        return replace(self._options, given=replace(given, http=(*given.http, answer)))
+
+    def set_up(self, hints: Hints) -> Setting:
+        """A new world with these changes."""
+        options = self.options_with(hints)
+        wanted = self._wanted
+        sample = _sample(options, wanted("", None), self.file)
+        sample = replace(sample, guesses={**self._chosen, **sample.guesses})
+        if options.bodies is None:
+            sample = replace(sample, texts=with_envelopes(sample.texts, hints))
+        self.improvised = Improvised(sample.texts, self.file, earlier=self.improvised)
+        performance = Performance(
+            self._subject, seed=options.seed, improvised=self.improvised, given=options.given
+        )  # fmt: skip
+        self._stack.callback(performance.close)
+        trigger = self._trigger(performance, options, sample)
+        if isinstance(performance.subject, NamedSubject):
+            self._web = guessed_document(performance.subject.file)
+        if options.bodies is None:
+            trigger = with_hints(trigger, hints, wanted("", None).reading)
+        trigger = with_given(
+            performance.stage, trigger, performance.subject, options.variables, options.defaults
+        )  # fmt: skip
+        trigger = _with_variables(performance, trigger, hints)
+        trigger = replace(trigger, guesses={**trigger.guesses, **_told_of(hints)})
+        given = provided(hints, self.asked)
+        if isinstance(performance.subject, NamedSubject):
+            known = {**os.environ, **process_variables(performance.stage, trigger), **trigger.variables}
+            self.improvised.shown = shown_keys(performance.subject.file, known)
+        for one in (options.given, given):
+            if one.is_furnishing:
+                furnish(performance.stage, one, self.improvised)
+                settle_furnished(performance.stage, trigger)
+        self.improvised.keep()
+        places = {value: At(f"{VARIABLE}{name}") for name, value in trigger.variables.items()}
+        bodies = {json.dumps(overlaid(self._web, [one.mend for one in hints.of(HTTP)])): HTTP}
+        return Setting(performance, trigger, places, bodies)
+
+    def _trigger(self, performance: Performance, options: Options, sample: _Given) -> Trigger:
+        """What feeds the handler: as the template says, or as is usual."""
+        meant, stage = self._meant, performance.stage
+        if meant is None:
+            return _usual(stage, options, sample, self._wanted("", None))
+
+        def of_kind(feed: Feed, kind: Kind) -> tuple[tuple[str, ...], Mapping[str, str]]:
+            made = _sample(replace(options, trigger=kind), self._wanted("", None), self.file)
+            return called_event(feed, made.texts) if options.bodies is None else made.texts, made.guesses
+
+        declared = _declared(stage, meant, options, self._wanted, of_kind, sample)
+        if self._subject is None:
+            performance.subject = _inline(stage, declared, meant.template.file, self._directory)
+        return declared.trigger
+
+
+def _told_of(hints: Hints) -> dict[str, str]:
+    """The changes for the user; variables are told apart."""
+    return dict(told(one) for one in hints.all if not one.mend.at.source.startswith(VARIABLE))
+
+
+def performed_with(subject: Subject, options: Options) -> Callable[[int], Performance]:
+    """Makes performances of a handler, by their seeds."""
+    return lambda seed: Performance(subject, seed=seed, given=options.given)
+
+
+def _meant(subject: Subject | None, options: Options, directory: Path) -> Chosen | None:
+    """What the template says of the function under proof; None without a template."""
+    if options.template is None:
+        return None
+    return chosen(
+        options.template, options.parameters, subject, directory, logical_id=options.function, kind=options.trigger,
+        rule=options.rule,
+    )  # fmt: skip
+
+
+def _declared(
+    stage: Stage, meant: Chosen, options: Options, wanted: Callable[[str, Path | None], Wanted], of_kind: Sample,
+    sample: _Given,
+) -> Declared:  # fmt: skip
+    """The trigger in front of the handler, from a template."""
+    if meant.is_bare:
+        return bare_trigger(stage, meant.template, lambda: _usual(stage, options, sample, wanted("", None)))
+    if meant.function is not None and options.rule is None:
+        return function_trigger(
+            stage, meant.template, meant.function, options.bodies, wanted=wanted("", None), kind=options.trigger,
+            sample=of_kind,
+        )  # fmt: skip
+    name = "" if meant.subject is None else meant.subject.name
+    return declared_trigger(
+        stage, meant.template, name, options.bodies, wanted=wanted, kind=options.trigger, rule=options.rule
+    )
+
+
+def _usual(stage: Stage, options: Options, sample: _Given, wanted: Wanted) -> Trigger:
+    """The trigger of a handler without a template."""
+    kind = options.trigger or Kind.SQS
+    if kind.is_stream:
+        trigger = usual_stream(stage, kind, options.bodies, wanted)
+        return replace(trigger, guesses={**sample.guesses, **trigger.guesses})
+    if kind.is_queue:
+        is_fifo = kind is Kind.FIFO or (options.trigger is None and is_of_fifo(sample.texts))
+        reports = wanted.reading is None or wanted.reading.reports_failures or _is_meant_to_report(wanted)
+        trigger = usual_trigger(stage, sample.texts, is_fifo=is_fifo, reports_failures=reports)
+        told = {} if reports else {"mapping": f"{WITHOUT}, because the handler's code names no {FAILURES}"}
+        return replace(trigger, guesses={**sample.guesses, **told})
+    trigger = (usual_events if kind.is_direct else usual_call)(stage, sample.texts, kind)
+    return replace(trigger, guesses={**sample.guesses, **trigger.guesses})
+
+
+def _notes(performance: Performance, trigger: Trigger) -> Mapping[str, str]:
+    subject = performance.subject
+    if not isinstance(subject, NamedSubject):
+        return {}
+    return {**subject.guesses, **notes_of(performance.stage, trigger, subject.file, subject.function)}
+
+
+def _is_meant_to_report(wanted: Wanted) -> bool:
+    """Whether the answer is meant for a mapping with ReportBatchItemFailures, and misspelt."""
+    return wanted.file is not None and bool(misspelt_names(wanted.file))
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What the handler is given, and what was guessed of it."""
+
+    texts: tuple[str, ...]
+    guesses: Mapping[str, str] = field(default_factory=dict)
+
+
+def _with_kind(options: Options, wanted: Wanted) -> tuple[Options, Mapping[str, str]]:
+    """The options with what feeds the handler, and why, if nobody has said it and what the handler reads does."""
+    found = kind_for(wanted.reading)
+    if options.trigger is not None or options.template is not None or found is None:
+        return options, {}
+    kind, why = found
+    if options.bodies is not None and kind_of_event(options.bodies[0]) is not kind:
+        return options, {}  # It is the body of a message.
+    return replace(options, trigger=kind), {} if kind is Kind.SQS else {TRIGGER: why}
+
+
+def _sample(options: Options, wanted: Wanted, file: FileContent) -> _Given:
+    """What the handler is given if no template says otherwise."""
+    kind = options.trigger or Kind.SQS
+    if kind is not Kind.EVENTBRIDGE and (kind.is_direct or kind.is_awaited):
+        texts, guesses = inputs_for(kind, options.bodies, wanted, file=file)
+        return _Given(texts, guesses)
+    if options.trigger is not Kind.EVENTBRIDGE:
+        if options.bodies is not None:
+            return _Given(options.bodies)
+        message = sample_message(wanted.reading, file)
+        return _Given((message.text,), message.guesses)
+    if options.bodies is not None:
+        return _Given(events_of(options.bodies, None))
+    made = sample_event(None, wanted)
+    return _Given((made.text,), made.guesses)
+
+
+def _wanted(subject: Subject | None, options: Options) -> Callable[[str, Path | None], Wanted]:
+    """What the event of a handler is like, by what it reads. Without a subject, the code of a template is read."""
+
+    def wanted(handler: str, directory: Path | None) -> Wanted:
+        reading, file = None, None
+        if isinstance(subject, NamedSubject):
+            file = subject.file
+            reading = read_handler(file, subject.function)
+        elif subject is None and directory is not None and (directory := code_directory(directory)) is not None:
+            module, _, function = handler.rpartition(".")
+            file = directory / f"{module.replace('.', '/')}.py"
+            reading = read_handler(file, function)
+        return Wanted(options.event_type, reading, file)
+
+    return wanted
+
+
+def _with_variables(performance: Performance, trigger: Trigger, hints: Hints) -> Trigger:
+    """The trigger with a guess at each variable that the handler reads and nobody has set."""
+    subject = performance.subject
+    if not isinstance(subject, NamedSubject):
+        return trigger
+    known = process_variables(performance.stage, trigger)
+    wanted = dict.fromkeys(hints.missing_variables, "") | read_handler(subject.file, subject.function).variables
+    missing = {name: place for name, place in wanted.items() if name not in known and not is_set(name)}
+    fitting = variables_for(subject.file, missing, own_queue=trigger.queue_url)
+    variables = {name: fitting[name].value for name in missing} | {
+        name: value for name, value in hints.variables.items() if name in missing
+    }
+    told = {
+        f"variable {name}": f"{variables[name]!r}, {fitting[name].because(place or hints.missing_variables[name])}"
+        for name, place in missing.items()
+    }
+    return replace(trigger, variables=variables, guesses={**trigger.guesses, **told})
+
+
+def _inline(stage: Stage, declared: Declared, template: Path, directory: Path) -> Subject:
+    if declared.code is not None and (found := code_directory(declared.code)) is not None:
+        return local_subject(declared, found)
+    if has_inline_code(stage, declared):
+        return inline_subject(stage, declared, directory)
+    raise UserError(
+        f"The code of the function is not in {template}.", next_step="Name the handler as module:function.", exit_code=2
+    )
+
+
+def _draws(
+    subject: Subject, trigger: Trigger, saved: Saved, options: Options, improvised: Improvised | None
+) -> Draws:  # fmt: skip
+    """How what the handler does differs with what it draws: clean runs of several seeds, at the same time.
+
+    Tables and queues that only some draws come to are made, too.
+    """
+    draws = []
+    for seed in range(options.seed, options.seed + DRAWS_LOOKED_AT):
+        with contextlib.closing(
+            Performance(subject, seed=seed, improvised=improvised, given=options.given)
+        ) as performance:
+            performance.stage.load(saved)
+            if improvised is not None:
+                improvised.repeat(performance.stage)
+            performance.begin(trigger)
+            with performance.entered(Short(performance.stage)):
+                draw = draw_of(performance, seed, play_clean)
+        draws += [] if draw is None else [draw]
+    return draws_of(draws) if draws else Draws((options.seed,))
