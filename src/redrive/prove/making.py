@@ -29,6 +29,7 @@ from redrive.prove.process.clients import remembered_clients
 from redrive.prove.process.exchange import HttpAnswer
 from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.process.surroundings import is_set
+from redrive.prove.project.elsewhere import with_modules_elsewhere
 from redrive.prove.project.functions import Feed
 from redrive.prove.search.clean import play_clean
 from redrive.prove.search.draws import DRAWS_LOOKED_AT, Draws, draw_of, draws_of
@@ -127,6 +128,8 @@ class _Maker:
         self._directory = directory
         self._meant = _meant(subject, options, directory)
         subject = subject if self._meant is None else self._meant.subject
+        if isinstance(subject, NamedSubject):
+            subject = with_modules_elsewhere(subject)
         self._subject = subject
         self._wanted = _wanted(subject, options)
         self._options, self._chosen = _with_kind(options, self._wanted("", None))
@@ -254,7 +257,7 @@ def _notes(performance: Performance, trigger: Trigger) -> Mapping[str, str]:
     subject = performance.subject
     if not isinstance(subject, NamedSubject):
         return {}
-    return notes_of(performance.stage, trigger, subject.file, subject.function)
+    return {**subject.guesses, **notes_of(performance.stage, trigger, subject.file, subject.function)}
 
 
 def _is_meant_to_report(wanted: Wanted) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,34 @@ def test_files_of_the_code_are_read_and_never_written(tmp_path: Path) -> None:
 
     assert read.counterexample is None
     assert kept.read_text("utf-8") == '{"text": "a"}'
+
+
+def test_temporary_folder_is_elsewhere_below_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where TMPDIR is set: what the library of temporary files opens stands at the top of the run's own folder."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+
+    verdict = proved(
+        tmp_path,
+        "folder = tempfile.mkdtemp()\npathlib.Path(folder, 'f').write_text('a')\n"
+        "with tempfile.NamedTemporaryFile() as file:\n    done(event, pathlib.Path(folder, 'f').read_text())",
+        faults=0,
+    )
+
+    assert verdict.effects["item in done"] == 1
+    assert not list((tmp_path / "temporary").glob("*/f"))
+
+
+def test_files_of_the_whole_project_are_read_where_it_lies_below_tmp(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "text").write_text("a", "utf-8")
+    (tmp_path / "src").mkdir()
+
+    verdict = proved(
+        tmp_path / "src", f"done(event, pathlib.Path({str(tmp_path)!r}, 'config', 'text').read_text())", faults=0
+    )
+
+    assert verdict.effects["item in done"] == 1

@@ -228,3 +228,47 @@ def test_the_event_is_printed_and_kept_for_the_next_time(tmp_path: Path, monkeyp
     assert json.dumps(kept, separators=(",", ":"))[:200] in first.stdout
     assert "assumed: event:" in first.stdout
     assert "assumed: event:" not in again.stdout
+
+
+@pytest.mark.parametrize("asks", ["client.get_queue_url(QueueName='jobs')['QueueUrl']",
+                                  "boto3.resource('sqs').get_queue_by_name(QueueName='jobs').url"])  # fmt: skip
+def test_queue_that_is_asked_for_by_its_name_is_made(tmp_path: Path, asks: str) -> None:
+    (tmp_path / "app_guess.py").write_text(
+        "import boto3\nclient = boto3.client('sqs', region_name='us-east-1')\ndef handler(event, context):\n"
+        f"    url = {asks}\n    client.get_queue_attributes(QueueUrl=url, AttributeNames=['All'])\n"
+        "    client.send_message(QueueUrl=url, MessageBody=event['id'])\n"
+    )
+
+    verdict = prove(subject_of("app_guess:handler", tmp_path), Options(faults=0, trigger=BUS))
+
+    assert verdict.effects["message to jobs"] == 1
+    assert verdict.assumptions["queue jobs"] == "a standard queue"
+
+
+def test_second_attempt_at_a_schedule_of_the_future_is_refused(tmp_path: Path) -> None:
+    """A schedule for a time that is past would have ended, and its name would be free again."""
+    (tmp_path / "app_guess.py").write_text(
+        "import boto3\ndef handler(event, context):\n    made = event['id'], event['datetime'][:19]\n"
+        "    for name in ('early', 'late'):\n"
+        "        boto3.client('scheduler').create_schedule(Name=f'{made[0]}-{name}', ActionAfterCompletion='DELETE',\n"
+        "            ScheduleExpression=f'at({made[1]})', FlexibleTimeWindow={'Mode': 'OFF'}, Target={\n"
+        "                'Arn': 'arn:aws:sqs:us-east-1:000000000000:reminders',\n"
+        "                'RoleArn': 'arn:aws:iam::000000000000:role/r'})\n"
+    )
+
+    verdict = prove(subject_of("app_guess:handler", tmp_path), Options(faults=1, trigger=Kind.LAMBDA))
+
+    assert verdict.counterexample is not None
+    assert verdict.counterexample.violation.subject == "scheduler CreateSchedule on sample-id-late"
+
+
+def test_object_that_is_tagged_is_there(tmp_path: Path) -> None:
+    (tmp_path / "app_guess.py").write_text(
+        "import boto3\ndef handler(event, context):\n"
+        "    boto3.client('s3').put_object_tagging(Bucket='videos', Key=event['key'],"
+        " Tagging={'TagSet': [{'Key': 'a', 'Value': 'b'}]})\n"
+    )
+
+    verdict = prove(subject_of("app_guess:handler", tmp_path), Options(faults=0, trigger=Kind.LAMBDA))
+
+    assert verdict.effects["PutObjectTagging on videos"] == 1

@@ -197,3 +197,54 @@ def test_declared_effect_counts_again_when_its_key_is_forgotten(
     written.note_declared(Declared("charge", "key", memory_ms), 1000 + after_ms)
 
     assert list(written.counts().values()) == [count]
+
+
+@pytest.mark.parametrize(
+    ("service", "operation", "params"),
+    [
+        ("secretsmanager", "TagResource", {"SecretId": "s", "Tags": [{"Key": "a", "Value": "2025-01-01T00:00:00Z"}]}),
+        ("ec2", "StopInstances", {"InstanceIds": ["i-1"]}),
+        ("ec2", "WithdrawByoipCidr", {"Cidr": "203.0.113.0/24"}),
+        ("rds", "AddTagsToResource", {"ResourceName": "r", "Tags": []}),
+        ("events", "PutRule", {"Name": "r"}),
+        ("newservice", "PutThingPolicy", {"Policy": "{}"}),
+        ("stepfunctions", "SendTaskSuccess", {"taskToken": "t", "output": "{}"}),
+        ("ssm", "CreateOpsItem", {"OperationalData": {"/aws/dedup": {"Value": '{"dedupString": "alarm"}'}}}),
+    ],
+)
+def test_call_that_sets_a_state_leaves_the_same_again(service: str, operation: str, params: dict[str, Any]) -> None:
+    call = call_of(service, operation, params)
+    written = journal()
+
+    written.note(call, {}, 0)
+    written.note(call, {}, HOUR_MS)
+
+    assert list(written.counts().values()) == [1]
+
+
+def test_states_of_two_resources_are_two() -> None:
+    written = journal()
+
+    for instance in ("i-1", "i-2"):
+        written.note(call_of("ec2", "StopInstances", {"InstanceIds": [instance]}), {}, 0)
+
+    assert sum(written.counts().values()) == 2
+
+
+@pytest.mark.parametrize(
+    ("service", "operation", "params"),
+    [
+        ("kinesis", "PutRecord", {"Data": b"x"}),
+        ("ssm", "CreateOpsItem", {"Title": "t"}),
+        ("ecs", "UpdateService", {"service": "web", "forceNewDeployment": True}),
+        ("emr", "AddJobFlowSteps", {"JobFlowId": "j"}),
+    ],
+)
+def test_call_that_adds_something_counts_each_time(service: str, operation: str, params: dict[str, Any]) -> None:
+    call = call_of(service, operation, params)
+    written = journal()
+
+    written.note(call, {}, 0)
+    written.note(call, {}, 0)
+
+    assert sum(written.counts().values()) == 2

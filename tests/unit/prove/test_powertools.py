@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
 
+from redrive.core.errors import UserError
 from redrive.handler import DynamoDBLedger, effect, idempotent, path, sqs_batch
 from redrive.prove.judge.judge import Rule
 from redrive.prove.play.faults import parse_history
+from redrive.prove.process.subject import subject_of
 from redrive.prove.proving import prove, replay
 from redrive.prove.search.options import Options
 from redrive.testing.world import START
@@ -79,3 +82,19 @@ def test_table_that_only_an_effect_writes_to_is_made_for_it(proved: Prover) -> N
 
     assert verdict.counterexample is None
     assert "table notes" in verdict.assumptions
+
+
+def test_records_with_nothing_behind_them_are_no_work(tmp_path: Path) -> None:
+    (tmp_path / "app_records.py").write_text(
+        "from aws_lambda_powertools.utilities.idempotency import (\n"
+        "    DynamoDBPersistenceLayer, IdempotencyConfig, idempotent_function)\n"
+        "config = IdempotencyConfig()\n"
+        "layer = DynamoDBPersistenceLayer(table_name='idempotency')\n"
+        "@idempotent_function(data_keyword_argument='record', config=config, persistence_store=layer)\n"
+        "def told(record):\n    return {'message': record['body']}\n"
+        "def handler(event, context):\n    config.register_lambda_context(context)\n"
+        "    for record in event['Records']:\n        told(record=record)\n"
+    )
+
+    with pytest.raises(UserError, match="changes nothing"):
+        prove(subject_of("app_records:handler", tmp_path), Options(faults=1))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
-from redrive.prove.calls.calls import HTTP_SERVICE, Call
+from redrive.prove.calls.calls import HTTP_SERVICE, Call, mapping_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,17 @@ _MEMORIES: dict[tuple[str, str, str], int] = {
     ("cloudcontrol", "CreateResource", "ClientToken"): 36 * HOUR_MS,
     ("cloudcontrol", "UpdateResource", "ClientToken"): 36 * HOUR_MS,
     ("cloudcontrol", "DeleteResource", "ClientToken"): 36 * HOUR_MS,
+    # https://docs.aws.amazon.com/step-functions/latest/apireference/API_SendTaskSuccess.html: the first one closes the
+    # task (TaskTimedOut after that), and a task waits for a year at most.
+    ("stepfunctions", "SendTaskSuccess", "taskToken"): 365 * DAY_MS,
+    ("stepfunctions", "SendTaskFailure", "taskToken"): 365 * DAY_MS,
 }
+_NESTED: dict[tuple[str, str], tuple[tuple[str, ...], int]] = {
+    # https://docs.aws.amazon.com/systems-manager/latest/userguide/OpsCenter-working-deduplication.html: the second is
+    # refused (OpsItemAlreadyExistsException) while the first is open; that it stays open for a year is judgement.
+    ("ssm", "CreateOpsItem"): (("OperationalData", "/aws/dedup", "Value"), 365 * DAY_MS),
+}
+"""Tokens that stand deeper in the parameters: their place, and for how long the service remembers them."""
 
 KEY_OF_REQUEST, MEMORY_OF_REQUEST = "IdempotencyKey", "KeyMemoryMs"
 """Parameters of a request over HTTP: its idempotency key, and for how long the API knows the key again."""
@@ -56,4 +66,12 @@ def token_of(call: Call) -> Token | None:
         known = _MEMORIES.get((call.service, call.operation, name))
         if isinstance(value, str) and (known is not None or name.lower() in _TOKEN_NAMES):
             return Token(value, MEMORY_ELSEWHERE_MS if known is None else known)
-    return None
+    return _nested_token_of(call)
+
+
+def _nested_token_of(call: Call) -> Token | None:
+    place, memory_ms = _NESTED.get((call.service, call.operation), ((), 0))
+    held: object = call.params
+    for name in place:
+        held = mapping_of(held).get(name)
+    return Token(held, memory_ms) if isinstance(held, str) else None

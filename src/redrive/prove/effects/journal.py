@@ -19,17 +19,21 @@ from redrive.languages.dynamo import Placeholders, parse_update
 from redrive.languages.dynamo.expressions.tree import AddTo, Difference, ListAppend, SetTo, Sum
 from redrive.prove.calls.batches import taken_of
 from redrive.prove.calls.calls import EFFECT_SERVICE, SQL_SERVICE, Call, Params, mapping_of, members_of, parts_of
+from redrive.prove.calls.repeats import sets_the_same
 from redrive.prove.calls.sorting import Role, Sorting
 from redrive.prove.calls.tokens import KEY_OF_REQUEST, MEMORY_OF_REQUEST, token_of
 from redrive.prove.effects.contents import Facts, facts_of
 from redrive.prove.effects.declared import Declared
 
-_VOLATILE = re.compile(
+_IDS = re.compile(
     r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"  # A UUID,
-    r"|\b[0-9a-f]{32}\b"  # a nonce,
-    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"  # a time as ISO 8601 has it,
+    r"|\b[0-9a-f]{32}\b"  # or a nonce.
+)
+_TIMES = re.compile(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"  # A time as ISO 8601 has it,
     r"|\b1[67]\d{8}(?:\d{3})?(?:\.\d+)?\b"  # or a number since the epoch.
 )
+_VOLATILE = re.compile(f"{_IDS.pattern}|{_TIMES.pattern}")
 
 _SAMPLES: Mapping[str, object] = {
     "N": {"N": "0"}, "SS": {"SS": ["a"]}, "NS": {"NS": ["0"]}, "BS": {"BS": [b"a"]}, "L": {"L": []}, "M": {"M": {}},
@@ -247,7 +251,11 @@ class Journal:
 
     def _note_call(self, call: Call, now: Instant, kind: str) -> None:
         token, facts = token_of(call), self._facts(call)
-        if token is None:
+        if sets_the_same(call):
+            label = ", ".join(f"{path}={text!r}" for path, text in facts)
+            named = ", ".join(_TIMES.sub("<time>", f"{path}={text!r}") for path, text in facts_of(call.params))
+            self._set(Trace(kind, label, named, facts=facts))
+        elif token is None:
             label = ", ".join(f"{path}={text!r}" for path, text in facts)
             self._add_each(Trace(kind, label, "", facts=facts))
         else:

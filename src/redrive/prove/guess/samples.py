@@ -26,6 +26,8 @@ _NUMBERS = re.compile(
     r"(?i)(amount|price|total|(?<!ac)count$|quantity|qty|size|score|number|cost|_ms$|seconds|duration|latency|_time$|^age$)"
 )
 _TIMES = re.compile(r"(?i)(timestamp$|^time$|[a-z]time$|date$|_at$)|[a-z]At$")
+_TO_COME = re.compile(r"(?i)^date_?time$|^due|appointment|deadline|expir|remind|schedul")
+"""The names of times, among these, at which something is to happen: a schedule for a time that is past ends at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +157,8 @@ def _value(step: EventKey, deeper: Sequence[EventPath], depth: int, compared: Se
 def text_for(name: str) -> str:
     """A text for a key with this name."""
     if _TIMES.search(name):
+        if _TO_COME.search(name):
+            return "2026-01-01T00:00:00Z"
         return "2025-01-01T00:00:00Z"
     return "someone@example.com" if "mail" in name.lower() else f"sample-{name}"
 

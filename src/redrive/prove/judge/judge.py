@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from redrive.core.clock import Instant
+from redrive.prove.calls.repeats import leaves_the_same
 from redrive.prove.calls.sorting import LedgerRows, Role
 from redrive.prove.effects.contents import Contents, Difference, Left
 from redrive.prove.effects.journal import ITEM_IN, Journal
@@ -60,12 +61,6 @@ class ProvedWorld(Protocol):
 
 
 _OF_OBJECTS = ("PutObject", "CopyObject", "CompleteMultipartUpload", "DeleteObject")
-_SETTING = (
-    "Associate", "Attach", "Change", "Delete", "Detach", "Disable", "Disassociate", "Enable", "Set", "Tag", "Untag",
-    "Update",
-)  # fmt: skip
-"""How the names of calls begin that leave the same when they are made again."""
-
 Invariant = Callable[[ProvedWorld], None]
 """Raises AssertionError if the user's invariant does not hold."""
 
@@ -231,7 +226,7 @@ def telling(kind: str) -> tuple[int, str]:
     words = kind.split()
     if kind.startswith((ITEM_IN, "deleted item in ")):
         return 2, kind
-    if len(words) > 1 and words[0].islower() and words[1].startswith(_SETTING):
+    if len(words) > 1 and leaves_the_same(words[0], words[1]):
         return 3, kind
     return (1 if words[0].startswith(_OF_OBJECTS) else 0), kind
 

@@ -34,6 +34,14 @@ Records = dict[str, dict[str, str]]
 """The texts in the records of a table, by key and attribute."""
 
 
+_POWERTOOLS = frozenset({"data", "expiration", "in_progress_expiration", "status", "validation"})
+_POWERTOOLS_WORDS = frozenset({"COMPLETED", "EXPIRED", "INPROGRESS"})
+"""The attributes of a record of Powertools' idempotency besides its key, and the words of its status.
+
+Source: https://docs.powertools.aws.dev/lambda/python/latest/utilities/idempotency/
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Status:
     """An attribute that holds the status of an execution: its value while a run is under way, and when it is done."""
@@ -103,6 +111,13 @@ def records_of(performance: Performance, table: str) -> Records:
         }
         for key, item in rows_of(performance, table).items()
     }
+
+
+def is_of_powertools(performance: Performance, table: str, item: Document) -> bool:
+    """Whether a row is a record of Powertools' idempotency, which says that something was done, and is no work."""
+    attributes = item.keys() - set(performance.journal.key_names(table))
+    word = mapping_of(item.get("status")).get("S")
+    return {"expiration", "status"} <= attributes <= _POWERTOOLS and word in _POWERTOOLS_WORDS
 
 
 def has_time(item: Document) -> bool:

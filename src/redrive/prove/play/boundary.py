@@ -72,7 +72,7 @@ class Boundary:
             stack.enter_context(watched_effects(self._happening))
             stack.enter_context(answered_http(self.request))
             stack.enter_context(answered_libraries(self.request))
-            stack.enter_context(self._state.files.entered(self._state.subject.file))
+            stack.enter_context(self._state.files.entered(self._state.subject.places))
             stack.enter_context(answered_sql(self.query, self._connected))
             stack.enter_context(ended_waiters(lambda service: service not in models().specs))
             stack.enter_context(transport.entered())

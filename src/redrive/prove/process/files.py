@@ -19,7 +19,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol, cast
@@ -48,17 +48,23 @@ class Files:
         self._folders: dict[int, str] = {}
         self._looked: dict[int, set[str]] = {}
         self._code: tuple[str, ...] = ()
+        self._temporary: tuple[str, ...] = (TEMPORARY,)
         self._remove_really = shutil.rmtree
         self._is_busy = False
 
     @contextmanager
-    def entered(self, code: Path | None) -> Iterator[None]:
-        """While entered, paths of the handler's are led elsewhere. `code` is a file of its code."""
-        own = [] if code is None else [str(code.resolve().parent)]
-        self._code = tuple(
-            {*own, sys.prefix, sys.base_prefix, *(one for one in sys.path if one not in {"", TEMPORARY})}
-        )
+    def entered(self, code: Sequence[Path]) -> Iterator[None]:
+        """While entered, paths of the handler's are led elsewhere. `code` are the folders of its code.
+
+        The folder of the project is one of them, if code lies in it.
+        """
+        self._temporary = tuple(dict.fromkeys((tempfile.gettempdir(), TEMPORARY)))
+        own = [str(folder.resolve()) for folder in code]
+        own += [project for project in (os.getcwd(),) if any(_is_within(one, project) for one in own)]  # noqa: PTH109
+        places = {*own, sys.prefix, sys.base_prefix, *sys.path}
+        self._code = tuple(places - {"", *self._temporary})
         transfer = importlib.import_module("s3transfer.utils")
+        removes = os.unlink
         with contextlib.ExitStack() as stack:
             opened = self._opening(builtins.open)  # type: ignore[arg-type] # It is called as it was.
             stack.enter_context(replaced(builtins, "open", opened))
@@ -71,6 +77,8 @@ class Files:
             for name in _BOTH:
                 stack.enter_context(replaced(os, name, self._at_two(getattr(os, name), name)))
             stack.enter_context(replaced(transfer, "rename_file", os.rename))
+            for function, defaults in _kept_removals(removes):
+                stack.enter_context(replaced(function, "__defaults__", defaults))
             stack.callback(self._forget_all)
             yield
 
@@ -134,15 +142,15 @@ class Files:
         folder = self._folders.get(run)
         if name.startswith(f"{_DEVICES}/") or (folder is not None and _is_within(name, folder)):
             return path
-        is_temporary = _is_within(name, TEMPORARY) or _is_within(name, tempfile.gettempdir())
-        is_code = name != TEMPORARY and any(_is_within(name, one) for one in self._code)
-        if not is_temporary or is_code:
+        temporary = next((one for one in self._temporary if _is_within(name, one)), None)
+        code = max((one for one in self._code if _is_within(name, one)), key=len, default="")
+        if temporary is None or len(code) > len(temporary):
             if not is_write:
                 return path
             self._told(f"file {name}", "not written: a function can write to /tmp alone")
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), name)
         self._note(run, name, is_write=is_write)
-        led = f"{self._folder(run)}/{os.path.relpath(name, TEMPORARY)}"
+        led = f"{self._folder(run)}/{os.path.relpath(name, temporary)}"
         return os.fsencode(led) if isinstance(path, bytes) else led
 
     def _note(self, run: int, name: str, *, is_write: bool) -> None:
@@ -165,6 +173,14 @@ class Files:
             finally:
                 self._is_busy = False
         return self._folders[run]
+
+
+def _kept_removals(removes: object) -> Iterator[tuple[object, tuple[object, ...]]]:
+    """The functions of `tempfile` that keep `os.unlink` as a default, and their defaults with what it is now."""
+    for function in vars(getattr(tempfile, "_TemporaryFileCloser", object)).values():
+        defaults = getattr(function, "__defaults__", None) or ()
+        if removes in defaults:
+            yield function, tuple(os.unlink if one is removes else one for one in defaults)
 
 
 def _is_within(name: str, folder: str) -> bool:

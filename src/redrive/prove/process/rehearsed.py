@@ -6,7 +6,7 @@ An exception that the handler catches itself is seen, too: a handler that logs i
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +52,11 @@ class RehearsedSubject:
     def file(self) -> Path | None:
         """The file of its code."""
         return self._subject.file
+
+    @property
+    def places(self) -> Sequence[Path]:
+        """The folders of its code."""
+        return self._subject.places
 
     @contextmanager
     def environment(self) -> Iterator[Handler]:

@@ -53,6 +53,11 @@ class Subject(Protocol):
         """The file of its code, as far as there is one."""
         ...
 
+    @property
+    def places(self) -> Sequence[Path]:
+        """The folders of its code."""
+        ...
+
     def environment(self) -> AbstractContextManager[Handler]:
         """While entered, the handler in an environment of its own. Errors: any exception of its module."""
         ...
@@ -80,17 +85,25 @@ class NamedSubject:
         self.name = f"{module}:{function}"
         self.root = root
         self.folders = tuple(folders)
+        self.guesses: Mapping[str, str] = {}
+        """Where modules were found that the handler imports, for the user."""
         self._module = module
         self._function = function
         self._packages = packages
-        places = [place.resolve() for place in (root, *folders)]
-        self._code = UserCode(*places)
-        self._modules = _UserModules(places, packages, self._code.owns, changed)
+        self.places: Sequence[Path] = [place.resolve() for place in (root, *folders)]
+        self._code = UserCode(*self.places)
+        self._modules = _UserModules(self.places, packages, self._code.owns, changed)
 
     def changed(self, file: str, text: str) -> NamedSubject:
         """The same handler with another text of one of its files, which places name so."""
         changed = {(self.root / file).resolve(): text}
         return NamedSubject(self._module, self._function, self.root, self.folders, self._packages, changed)
+
+    def with_folders(self, folders: Sequence[Path], guesses: Mapping[str, str]) -> NamedSubject:
+        """The same handler with further folders, in which the modules were found that the guesses name."""
+        found = NamedSubject(self._module, self._function, self.root, [*self.folders, *folders], self._packages)
+        found.guesses = {**self.guesses, **guesses}
+        return found
 
     @contextmanager
     def environment(self) -> Iterator[Handler]:
@@ -217,7 +230,8 @@ class GivenSubject:
         self._handler = handler
         file = inspect.getsourcefile(inspect.unwrap(handler)) if inspect.isroutine(handler) else None
         self.file = Path(file) if file else None
-        self._code = UserCode(Path(file or ".").resolve().parent)
+        self.places: Sequence[Path] = (Path(file or ".").resolve().parent,)
+        self._code = UserCode(*self.places)
 
     def environment(self) -> AbstractContextManager[Handler]:
         """The callable."""

@@ -9,7 +9,7 @@ import ast
 import importlib.util
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from redrive.prove.guess.reading import FILES_MAX, own_files, parsed
@@ -37,7 +37,21 @@ _NO_MODULE = re.compile(r"No module named '(?P<name>[\w.]+)'")
 _REQUIREMENTS = "requirements.txt"
 _SEARCHED_MAX = 4_000
 _INSTALL = "Install"
-_SKIPPED = frozenset({"node_modules", ".venv", "venv", ".git", "site-packages", ".aws-sam", "cdk.out", ".tox"})
+_SKIPPED = frozenset(
+    {
+        "node_modules",
+        ".venv",
+        "venv",
+        ".git",
+        "site-packages",
+        ".aws-sam",
+        "cdk.out",
+        ".tox",
+        "tests",
+        "test",
+        "__pycache__",
+    }
+)
 
 
 def advice_on_import(told: str, file: Path, folders: Sequence[Path]) -> str:
@@ -51,11 +65,11 @@ def advice_on_import(told: str, file: Path, folders: Sequence[Path]) -> str:
     name = failed["name"]
     place = _place_of(name.partition(".")[0], folders[0])
     if place is not None:
-        return f"{name} lies in {_short(place)}: give that folder with --root {_short(place)}."
+        return f"{name} lies in {shortly(place)}: give that folder with --root {shortly(place)}."
     missing = list(dict.fromkeys([name.partition(".")[0], *missing_modules(file, folders)]))
     listed = _listing(missing, file)
     if listed is not None:
-        return f"{_INSTALL} what the project asks for: {_pip()} -r {_short(listed)}"
+        return f"{_INSTALL} what the project asks for: {_pip()} -r {shortly(listed)}"
     names = " ".join(_DISTRIBUTIONS.get(one, one.replace("_", "-")) for one in missing)
     return f"{_INSTALL} what it imports: {_pip()} {names}"
 
@@ -123,7 +137,7 @@ def _is_found(name: str, folders: Sequence[Path]) -> bool:
 def _place_of(name: str, root: Path) -> Path | None:
     """The folder of the project in which a module of this name lies."""
     top = Path.cwd() if root.resolve().is_relative_to(Path.cwd()) else root.resolve().parent
-    for number, found in enumerate(_folders(top)):
+    for number, found in enumerate(folders_below(top)):
         if number > _SEARCHED_MAX:
             return None
         if (found / f"{name}.py").is_file() or (found / name / "__init__.py").is_file():
@@ -131,7 +145,8 @@ def _place_of(name: str, root: Path) -> Path | None:
     return None
 
 
-def _folders(top: Path) -> Iterator[Path]:
+def folders_below(top: Path, without: Collection[Path] = ()) -> Iterator[Path]:
+    """A folder and those below it, nearest first, but for those of packages, of builds and of tests."""
     waiting = [top]
     while waiting:
         current = waiting.pop(0)
@@ -140,7 +155,7 @@ def _folders(top: Path) -> Iterator[Path]:
             inner = sorted(one for one in current.iterdir() if one.is_dir() and not one.is_symlink())
         except OSError:
             continue
-        waiting.extend(one for one in inner if one.name not in _SKIPPED)
+        waiting.extend(one for one in inner if one.name not in _SKIPPED and one not in without)
 
 
 def _listing(missing: Sequence[str], file: Path) -> Path | None:
@@ -173,12 +188,12 @@ def _names_in(listed: Path) -> Iterator[str]:
 
 def _pip() -> str:
     """The command that installs where redrive runs."""
-    python = _short(Path(sys.executable))
+    python = shortly(Path(sys.executable))
     has_pip = importlib.util.find_spec("pip") is not None
     return f"{python} -m pip install" if has_pip else f"uv pip install --python {python}"
 
 
-def _short(path: Path) -> str:
+def shortly(path: Path) -> str:
     """A path below the working directory without it. A link stays: the interpreter of a virtual environment is one."""
     absolute = path.absolute()
     return str(absolute.relative_to(Path.cwd())) if absolute.is_relative_to(Path.cwd()) else str(absolute)

@@ -20,7 +20,16 @@ from redrive.prove.calls.sorting import LedgerRows, Role
 from redrive.prove.effects.contents import Left, compared
 from redrive.prove.effects.journal import ITEM_IN, RECORD_IN
 from redrive.prove.judge.judge import Judge, ProvedWorld, left_of
-from redrive.prove.judge.ledger import Records, Rows, Status, guess_ledger, records_of, rows_of, status_in_runs
+from redrive.prove.judge.ledger import (
+    Records,
+    Rows,
+    Status,
+    guess_ledger,
+    is_of_powertools,
+    records_of,
+    rows_of,
+    status_in_runs,
+)
 from redrive.prove.play.events import Called, Delivered, Ended, Ending, Event
 from redrive.prove.play.faults import Fault, Leg, Strike
 from redrive.prove.play.performance import Moment, Performance
@@ -106,9 +115,19 @@ def learn(
     require_same_order(_calls_of(events), clean.calls)
     if not clean.effects and ledger.tables and not options.ledgers:
         clean = lesson.learn(LedgerRows())  # The supposed ledger is the work itself.
-    if not clean.effects:
+    if not clean.effects or _is_memory_alone(performance, clean, rows):
         raise changes_nothing(performance, play_clean)
     return clean
+
+
+def _is_memory_alone(performance: Performance, clean: Clean, left: Mapping[str, Rows]) -> bool:
+    """Whether all that is left are records of what was done, and nothing was done."""
+    return all(
+        kind.startswith(ITEM_IN)
+        and all(is_of_powertools(performance, table, item) for item in left.get(table, {}).values())
+        for kind in clean.effects
+        for table in (kind.removeprefix(ITEM_IN),)
+    )
 
 
 @dataclass(frozen=True, slots=True)

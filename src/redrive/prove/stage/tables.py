@@ -24,7 +24,13 @@ _KEY_LIKE = re.compile(r"(?i)(?:^|[_-])(?:pk|id|key)$|Id$|Key$")
 
 _SERVICES = {"Queue": "sqs", "Bucket": "s3", "Object": "s3", "Role": "iam"}
 """The services of what is made, by the noun in the operation that makes it; tables else."""
-_READS_OBJECT = frozenset({"DeleteObject", "GetObject", "GetObjectAttributes", "GetObjectTagging", "HeadObject"})
+_READS_OBJECT = frozenset(
+    {
+        "DeleteObject", "DeleteObjectTagging", "GetObject", "GetObjectAcl", "GetObjectAttributes", "GetObjectTagging",
+        "HeadObject", "PutObjectAcl", "PutObjectTagging",
+    }
+)  # fmt: skip
+"""Operations on an object that is there."""
 
 
 _QUOTED = (
@@ -75,7 +81,7 @@ class Improvised:
 
     def _provide_part(self, stage: Stage, call: Call) -> None:
         place = (call.service, call.target)
-        if not call.target:
+        if not call.target and not _queue_of(call):
             return
         if call.service == "dynamodb" and call.operation.endswith(("Item", "Query", "Scan")):
             if (key := mapping_of(call.params.get("Key"))) and len(key) <= 2:
@@ -85,9 +91,9 @@ class Improvised:
                 self._provide_table(stage, call)
             self._provide_index(stage, call)
             self._provide_expiry(stage, call)
-        elif call.service == "sqs" and "QueueUrl" in call.params and place not in self._known:
-            self._known.add(place)
-            self._provide_queue(stage, call.target)
+        elif call.service == "sqs" and (name := _queue_of(call)) and ("sqs", name) not in self._known:
+            self._known.add(("sqs", name))
+            self._provide_queue(stage, name)
         elif call.service == "s3":
             self.provide_bucket(stage, call.target)
             self._provide_object(stage, call)
@@ -266,6 +272,12 @@ def _read_object(call: Call) -> tuple[str, str]:
     if isinstance(source, Mapping):
         return str(source.get("Bucket", "")), str(source.get("Key", ""))
     return (call.target, str(call.params.get("Key", ""))) if call.operation in _READS_OBJECT else ("", "")
+
+
+def _queue_of(call: Call) -> str:
+    """The name of the queue that a call sends to, or asks for by its name; empty if it means no single one."""
+    named = call.params.get("QueueName") if call.operation == "GetQueueUrl" else call.params.get("QueueUrl")
+    return str(named).rpartition("/")[2] if call.service == "sqs" and isinstance(named, str) else ""
 
 
 def _exists(stage: Stage, service: str, operation: str, **params: object) -> bool:
