@@ -19,7 +19,7 @@ from redrive.deadletters.envelopes import read_letter
 from redrive.deadletters.hiding import Hidden
 from redrive.deadletters.journal import open_journal
 from redrive.deadletters.plan import Action, Canary, Plan, Rule
-from redrive.deadletters.running import Ports, Run
+from redrive.deadletters.running import Ports, Redriving
 from redrive.deadletters.sending import Sender
 from redrive.deadletters.sorting import Wishes
 
@@ -66,9 +66,9 @@ def test_letters_that_were_sent_before_the_disk_failed_are_only_deleted_by_the_n
     assert (second.account.finished, second.account.sent) == (LETTERS, 0)
 
 
-def run_of(sqs: Any, plan: Plan, disk: io.BytesIO, sync: Callable[[], None]) -> Run:
+def run_of(sqs: Any, plan: Plan, disk: io.BytesIO, sync: Callable[[], None]) -> Redriving:
     """A run with a journal on this disk."""
     journal = open_journal(disk, sync, plan.queue)
     ports = Ports(sqs, Sender(lambda _: sqs), journal, machine_ms, lambda _: None, lambda: (), lambda _: None)
     hidden = Hidden(sqs, plan.queue, io.StringIO(), hidden_s=60, wait_s=0, now=machine_ms)
-    return Run(plan, ports, hidden, Wishes())
+    return Redriving(plan, ports, hidden, Wishes())

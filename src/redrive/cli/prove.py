@@ -126,11 +126,7 @@ def command(
     )  # fmt: skip
 
     options = choices.applied_to(options)
-    if pass_at is not None and pass_at > options.faults:
-        raise UserError(
-            f"--pass-at {pass_at} asks for more faults than are searched: {options.faults}.",
-            next_step=f"Search more of them: --faults {pass_at}.", exit_code=2,
-        )  # fmt: skip
+    _require_searched(pass_at, options.faults)
     budget = Budget(seconds)
 
     def options_of(found: Path | None, logical_id: str, label: str = "") -> Options:
@@ -140,12 +136,7 @@ def command(
     if handler is None and rule is None and system is None:
         targets = _targets(template, function, options_of, is_all=is_all)
         if len(targets) > 1 or is_all:
-            if event is not None or save_event is not None or export is not None or choices.reason is not None:
-                raise UserError(
-                    f"--event, --save-event, --export and --accept are about one function, and {len(targets)} are "
-                    "proved.",
-                    next_step="Name one with --function LOGICAL_ID.", exit_code=2,
-                )  # fmt: skip
+            _require_one_function(len(targets), event, save_event, export, choices.reason)
             raise SystemExit(_prove_whole(targets, options_of, budget, output, outputs, pass_at))
         handler = targets[0].handler or None
         options = options_of(targets[0].template, targets[0].function, targets[0].label)
@@ -157,6 +148,22 @@ def command(
             _subject(handler, root), options, budget, outputs, choices, output=output, export=export, pass_at=pass_at
         )
     )
+
+
+def _require_searched(pass_at: int | None, faults: int) -> None:
+    if pass_at is not None and pass_at > faults:
+        raise UserError(
+            f"--pass-at {pass_at} asks for more faults than are searched: {faults}.",
+            next_step=f"Search more of them: --faults {pass_at}.", exit_code=2,
+        )  # fmt: skip
+
+
+def _require_one_function(count: int, *about_one: object) -> None:
+    if any(given is not None for given in about_one):
+        raise UserError(
+            f"--event, --save-event, --export and --accept are about one function, and {count} are proved.",
+            next_step="Name one with --function LOGICAL_ID.", exit_code=2,
+        )  # fmt: skip
 
 
 def _prove_one(

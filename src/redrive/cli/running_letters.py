@@ -28,7 +28,7 @@ from redrive.deadletters.journal import MalformedJournal, open_journal
 from redrive.deadletters.letter import Letter
 from redrive.deadletters.peek import HIDDEN_S_MAX, depth_of, hidden_s_for
 from redrive.deadletters.plan import MalformedPlan, Plan, read_plan
-from redrive.deadletters.running import Ports, Run
+from redrive.deadletters.running import Ports, Redriving
 from redrive.deadletters.sending import Sender
 from redrive.deadletters.sorting import Wishes
 from redrive.deadletters.sources import Source, find_sources
@@ -92,7 +92,7 @@ def _run(place: Place, plan: Plan, plan_file: Path, journal_file: Path, wishes: 
             sqs, Sender(place.client_once), journal, now, _wait, _sources_of(place, plan.queue),
             partial(_export, discarded), (UnchangedEvents(place.client),), threads.map,
         )  # fmt: skip
-        run = Run(plan, ports, hidden, wishes)
+        run = Redriving(plan, ports, hidden, wishes)
         seen = 0
         for account in run.rounds():
             bar.update(account.seen - seen)

@@ -30,7 +30,7 @@ from redrive.deadletters.letter import Letter
 from redrive.deadletters.pace import Pace
 from redrive.deadletters.peek import BATCH, EMPTY_RECEIVES, Depth, depth_of
 from redrive.deadletters.plan import Plan
-from redrive.deadletters.sending import Accepted, Outcome, Parcel, Refused, Sender
+from redrive.deadletters.sending import Accepted, Parcel, Refused, Sender, SendOutcome
 from redrive.deadletters.sorting import Because, Deletes, Discards, Sends, Sorter, Stays, Wishes
 from redrive.handler.failures import Kind
 
@@ -87,7 +87,7 @@ class _Round:
     ready: list[_Ready] = field(default_factory=list)
 
 
-class Run:
+class Redriving:
     """One run of a plan."""
 
     def __init__(self, plan: Plan, ports: Ports, hidden: Hidden, wishes: Wishes) -> None:
@@ -303,7 +303,7 @@ class Run:
             self.account.overridden += len(gates)
         self._journal.sending([ready.held.letter.message_id for ready in letters], to.text, now)
 
-        def send(batch: Sequence[_Ready]) -> Sequence[Outcome]:
+        def send(batch: Sequence[_Ready]) -> Sequence[SendOutcome]:
             return self._ports.sender.send(to, [Parcel(ready.held.letter, ready.sends.text) for ready in batch])
 
         accepted: list[Held] = []
@@ -313,7 +313,7 @@ class Run:
         self._journal.durable()
         self._delete(accepted)
 
-    def _answered(self, batch: Sequence[_Ready], outcomes: Sequence[Outcome]) -> list[Held]:
+    def _answered(self, batch: Sequence[_Ready], outcomes: Sequence[SendOutcome]) -> list[Held]:
         """Write what became of a batch; answers the letters that were accepted."""
         now = self._ports.now()
         pairs = [(ready.held, ready.sends, one) for ready, one in zip(batch, outcomes, strict=True)]
@@ -332,7 +332,7 @@ class Run:
             self._backoff_ms = min(BACKOFF_MS_MAX, self._backoff_ms * 2)
         return [held for held, _, one in pairs if isinstance(one, Accepted)]
 
-    def _settle(self, held: Held, sends: Sends, outcome: Outcome, now: Instant) -> None:
+    def _settle(self, held: Held, sends: Sends, outcome: SendOutcome, now: Instant) -> None:
         cause = sends.rule.cause
         if isinstance(outcome, Accepted):
             self._canaries.accepted(cause, outcome.id)

@@ -77,7 +77,7 @@ class Unknown:
     message: str
 
 
-Outcome = Accepted | Refused | Unknown
+SendOutcome = Accepted | Refused | Unknown
 
 
 class Sender:
@@ -106,7 +106,7 @@ class Sender:
             self._repeatable[to] = self._asked_repeatable_ms(to)
         return self._repeatable[to]
 
-    def send(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[Outcome]:
+    def send(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[SendOutcome]:
         """Send letters, no more than `batch` of them; the outcomes stand in their order."""
         try:
             return self._request(to, parcels)
@@ -117,7 +117,7 @@ class Sender:
             return [*self.send(to, parcels[:half]), *self.send(to, parcels[half:])]
         return [outcome] * len(parcels)
 
-    def _request(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[Outcome]:
+    def _request(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[SendOutcome]:
         match to.kind:
             case To.QUEUE:
                 return self._to_queue(to, parcels)
@@ -132,17 +132,19 @@ class Sender:
             case To.API:
                 return self._to_api(to, parcels)
 
-    def _to_queue(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[Outcome]:
+    def _to_queue(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[SendOutcome]:
         url = self._url(to.name)
         entries = [{"Id": str(number), **_message(one, url)} for number, one in enumerate(parcels)]
         answer = self._of("sqs").send_message_batch(QueueUrl=url, Entries=entries)
-        outcomes: dict[str, Outcome] = {one["Id"]: Accepted(one["MessageId"]) for one in answer.get("Successful", [])}
+        outcomes: dict[str, SendOutcome] = {
+            one["Id"]: Accepted(one["MessageId"]) for one in answer.get("Successful", [])
+        }
         for one in answer.get("Failed", []):
             outcomes[one["Id"]] = _refused(one["Code"], one.get("Message", ""), is_ours=bool(one["SenderFault"]))
         return [outcomes.get(entry["Id"], Unknown("the answer does not name it")) for entry in entries]
 
-    def _to_bus(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[Outcome]:
-        outcomes: list[Outcome | None] = []
+    def _to_bus(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[SendOutcome]:
+        outcomes: list[SendOutcome | None] = []
         entries: list[Document] = []
         for one in parcels:
             entry = _entry(one.text, to.name)
@@ -154,16 +156,16 @@ class Sender:
         answered = iter(self._of("events").put_events(Entries=entries)["Entries"] if entries else ())
         return [outcome or _of_entry(next(answered, {})) for outcome in outcomes]
 
-    def _to_function(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[Outcome]:
+    def _to_function(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[SendOutcome]:
         answer = self._of("lambda").invoke(
             FunctionName=to.name, InvocationType="Event", Payload=parcels[0].text.encode()
         )
         return [Accepted(_request_id(answer))]
 
-    def _to_topic(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[Outcome]:
+    def _to_topic(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[SendOutcome]:
         return [Accepted(self._of("sns").publish(TopicArn=to.name, Message=parcels[0].text)["MessageId"])]
 
-    def _to_state_machine(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[Outcome]:
+    def _to_state_machine(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[SendOutcome]:
         name = f"redrive-{parcels[0].letter.message_id}"
         try:
             answer = self._of("stepfunctions").start_execution(
@@ -175,7 +177,7 @@ class Sender:
             raise
         return [Accepted(answer["executionArn"])]
 
-    def _to_api(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[Outcome]:
+    def _to_api(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[SendOutcome]:
         client = self._of(to.name)
         operation = next((name for name in client.meta.method_to_api_mapping if name == xform_name(to.operation)), None)
         if operation is None:
@@ -263,7 +265,7 @@ def _entry(text: str, bus: str) -> Document | Refused:
     return entry
 
 
-def _of_entry(answer: Mapping[str, Any]) -> Outcome:
+def _of_entry(answer: Mapping[str, Any]) -> SendOutcome:
     if answer.get("EventId"):
         return Accepted(str(answer["EventId"]))
     if not answer.get("ErrorCode"):
@@ -277,7 +279,7 @@ def _refused(code: str, message: str, *, is_ours: bool) -> Refused:
     return Refused(code, message, Kind.TRANSIENT if kind is Kind.PERMANENT and not is_ours else kind)
 
 
-def _outcome_of(error: ClientError | BotoCoreError) -> Outcome:
+def _outcome_of(error: ClientError | BotoCoreError) -> SendOutcome:
     """What an error says of the letters of a request. A fault of the server may come after the work was done."""
     if isinstance(error, ClientError):
         code = str(error.response["Error"].get("Code", ""))

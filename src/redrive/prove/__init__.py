@@ -21,7 +21,13 @@ The rooms, top to bottom; a room imports only rooms below it:
                              so, changes/ derives a change of the source
                words.py      the words about FIFO queues, topics, schedules, tasks and APIs
                export.py     a counterexample as a test
+               result.py     what became of a function, for reports of all forms
+               junit.py      results as JUnit's XML
+               sarif.py      results as SARIF
+               summary.py    results as Markdown
     search     options.py    the options of a proof
+               choice.py     which faults are searched
+               baseline.py   findings that are accepted, with the reason
                clean.py      what runs without faults leave behind
                fitting.py    the first run, and what has to fit its answers
                draws.py      what differs with what a handler draws, and on which draws it is judged
@@ -80,6 +86,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                functions.py  functions of SQL that SQLite has not
                statement.py  statements and tables as values
     project    finding.py    where a project has its template, or handlers without any
+               elsewhere.py  modules that lie elsewhere in the project
                source.py     a template of any kind, as CloudFormation after its transforms
                assets.py     where the CDK has put code
                parameters.py values for the parameters of a template that have no default
@@ -97,6 +104,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                contents.py   the contents of what is left behind
                journal.py    the effects that a history leaves behind
     calls      calls.py      a call of the handler: service, operation, target, and whether it changes anything
+               repeats.py    calls that leave the same when they are made twice
                batches.py    calls with many entries, some of which may be refused
                tokens.py     calls that a service deduplicates by a token, and for how long
                sorting.py    how each call counts: as an effect, a record, or nothing

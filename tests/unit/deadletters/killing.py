@@ -25,7 +25,7 @@ from redrive.deadletters.hiding import Hidden
 from redrive.deadletters.journal import Journal, open_journal
 from redrive.deadletters.letter import Letter, Origin
 from redrive.deadletters.plan import Action, Canary, Plan, Rule, Stop
-from redrive.deadletters.running import Ports, Run
+from redrive.deadletters.running import Ports, Redriving
 from redrive.deadletters.sending import Sender
 from redrive.deadletters.sorting import Wishes
 from redrive.testing.world import World
@@ -117,7 +117,7 @@ class Careful:
 class Parts:
     """What a run is made of; a planted defect puts another part in."""
 
-    run: type[Run] = Run
+    run: type[Redriving] = Redriving
     journal: type[Journal] = Journal
 
 

@@ -13,7 +13,7 @@ from redrive.deadletters.destinations import Destination
 from redrive.deadletters.hiding import Held
 from redrive.deadletters.journal import Doubt, Journal, Known
 from redrive.deadletters.letter import Letter
-from redrive.deadletters.running import Run
+from redrive.deadletters.running import Redriving
 from redrive.deadletters.sorting import Sorter
 from tests.unit.deadletters.killing import Parts, Stage, faults, fifo_faults, fifo_stage, mixed_stage
 
@@ -29,24 +29,24 @@ class Planted:
     loses_power: bool = False
 
 
-class DeletesBeforeSending(Run):
+class DeletesBeforeSending(Redriving):
     def _send_together(self, to: Destination, batches: Any) -> None:
         self._delete([ready.held for batch in batches for ready in batch])
         super()._send_together(to, batches)
 
 
-class ExportsAfterDeleting(Run):
+class ExportsAfterDeleting(Redriving):
     def _discard(self, discards: Sequence[tuple[Held, str]]) -> None:
         self._delete([held for held, _ in discards])
         super()._discard(discards)
 
 
-class SendsGroupsAtOnce(Run):
+class SendsGroupsAtOnce(Redriving):
     def _wave(self, left: Any) -> Any:
         return list(reversed(left)), []
 
 
-class PassesLettersThatStay(Run):
+class PassesLettersThatStay(Redriving):
     def _is_blocked(self, letter: Letter) -> bool:
         return False
 
@@ -83,13 +83,13 @@ class OpensGates(Sorter):
         return None
 
 
-class RunThatResendsSilently(Run):
+class RunThatResendsSilently(Redriving):
     def rounds(self) -> Iterator[Account]:
         self._sorter.__class__ = ResendsSilently
         return super().rounds()
 
 
-class RunThatOpensGates(Run):
+class RunThatOpensGates(Redriving):
     def rounds(self) -> Iterator[Account]:
         self._sorter.__class__ = OpensGates
         return super().rounds()

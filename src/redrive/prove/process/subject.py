@@ -91,6 +91,7 @@ class NamedSubject:
         self._function = function
         self._packages = packages
         self.places: Sequence[Path] = [place.resolve() for place in (root, *folders)]
+        """The folders of the user's code."""
         self._code = UserCode(*self.places)
         self._modules = _UserModules(self.places, packages, self._code.owns, changed)
 
@@ -126,11 +127,6 @@ class NamedSubject:
 
     def told_line(self, file: str, line: int) -> str:
         return self._code.told_line(file, line)
-
-    @property
-    def places(self) -> Sequence[Path]:
-        """The folders of the user's code."""
-        return (self.root, *self.folders)
 
     @property
     def function(self) -> str:
