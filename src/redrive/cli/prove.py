@@ -84,10 +84,9 @@ def command(
 ) -> None:  # fmt: skip
     """Search for a history in which a handler of messages or events loses work, repeats it, or leaves it stuck.
 
-    The handler runs in this process; its boto3 calls and its requests over HTTP are answered here, and nothing leaves
-    it. In a history, runs
-    crash, calls fail or lose their answers, messages come twice, at once or days later, and dead letters are redriven.
-    A queue feeds the handler, or whatever the template or --trigger says: events, a stream, a task of Step Functions,
+    The handler runs in this process, its calls are answered here, and nothing leaves it. In a history, runs crash,
+    calls fail or lose their answers, messages come twice, at once or days later, and dead letters are redriven. A queue
+    feeds the handler, or whatever the template or --trigger says: events, a stream, a task of Step Functions,
     an API. With --system all functions of a template run together: one event comes in, and faults strike anywhere.
     Without MODULE:HANDLER the functions of the project's template are proved: of SAM or CloudFormation, of the CDK's
     output in cdk.out, or of Terraform's plan (terraform show -json). Exit code 1 if there is such a history; 2 if a
@@ -95,8 +94,8 @@ def command(
     as many faults as --pass-at says; 130 after Ctrl-C, with the result so far.
 
     PATTERN is SERVICE:OPERATION:NAME with wildcards, as in 'dynamodb:PutItem:reports*' or
-    'http:POST:api.example.com/charges*'. What is not to be looked at can
-    also be an attribute of an item or a parameter of a call: --ignore 'dynamodb:UpdateItem:reports#attempts'.
+    'http:POST:api.example.com/charges*'. What is not to be looked at can also be an attribute of an item or a parameter
+    of a call: --ignore 'dynamodb:UpdateItem:reports#attempts'.
     """
     _require_one_subject(handler, system, entrance)
     console = Console(stderr=True)
@@ -104,20 +103,18 @@ def command(
         click.echo(f"proving {handler or system or template or Path.cwd().name}", err=True)
     with console.status("loading the engine"):  # It has all services, and loading them takes a second.
         from redrive.prove.calls.given import NOTHING_GIVEN, read_given
-        from redrive.prove.project.environment import FILE, pairs_of, read_variables
+        from redrive.prove.project.environment import FILE, pairs_of
         from redrive.prove.search.options import FAULTS_DEFAULT, FAULTS_OF_SYSTEMS, Options
         from redrive.prove.stage.trigger import read_event
 
     template = system or template
-    if rule is not None and template is None:
-        raise UserError("--rule names a rule of a template.", next_step="Give --template FILE.", exit_code=2)
+    _require_template(rule, template)
     given_parameters = pairs_of(parameters, "--parameter")
     options = Options(
         faults=(FAULTS_DEFAULT if system is None else FAULTS_OF_SYSTEMS) if faults is None else faults,
         is_system=system is not None, entrance=entrance, seed=seed, template=template,
         trigger=_kind(trigger, event_type, template), function=function,
-        variables={**({} if env_file is None else read_variables(env_file)), **pairs_of(variables, "--env")},
-        defaults=read_variables(Path(FILE)) if Path(FILE).is_file() else {},
+        variables={**_variables_in(env_file), **pairs_of(variables, "--env")}, defaults=_variables_in(Path(FILE)),
         event_type=event_type, rule=rule, told_events=_saver(save_event),
         bodies=None if event is None else read_event(event),
         parameters=_configured(template, config_env) | given_parameters, effects=effects, ignored=ignored,
@@ -148,6 +145,20 @@ def command(
             _subject(handler, root), options, budget, outputs, choices, output=output, export=export, pass_at=pass_at
         )
     )
+
+
+def _variables_in(file: Path | None) -> dict[str, str]:
+    """The variables in a file; none if there is no file of the usual name. Errors: UserError."""
+    from redrive.prove.project.environment import FILE, read_variables
+
+    if file is None or (file == Path(FILE) and not file.is_file()):
+        return {}
+    return dict(read_variables(file))
+
+
+def _require_template(rule: str | None, template: Path | None) -> None:
+    if rule is not None and template is None:
+        raise UserError("--rule names a rule of a template.", next_step="Give --template FILE.", exit_code=2)
 
 
 def _require_searched(pass_at: int | None, faults: int) -> None:
