@@ -115,7 +115,7 @@ def command(
         is_system=system is not None, entrance=entrance, seed=seed, template=template,
         trigger=_kind(trigger, event_type, template), function=function,
         variables={**_variables_in(env_file), **pairs_of(variables, "--env")}, defaults=_variables_in(Path(FILE)),
-        event_type=event_type, rule=rule, told_events=_saver(save_event), bodies=event and read_event(event),
+        event_type=event_type, rule=rule, told_events=_saver(save_event), bodies=read_event(event) if event else None,
         parameters=_configured(template, config_env) | given_parameters, effects=effects, ignored=ignored,
         ledgers=ledgers, invariants=tuple(map(_invariant, invariants)), stable_results=stable_results,
         given=NOTHING_GIVEN if given is None else read_given(given),
