@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from redrive.cli.clients import Place, place_options
+from redrive.cli.letter_gates import WantedGates, gate_options
 from redrive.cli.output import json_option
 from redrive.cli.running_letters import read_plan_file, run_plan
 from redrive.deadletters.sorting import Wishes
@@ -23,15 +24,18 @@ from redrive.deadletters.sorting import Wishes
     "--override", metavar="REASON", default="", help="Send what a gate refuses; the journal keeps the reason."
 )
 @click.option("--resend-doubtful", is_flag=True, help="Send letters again that may have been accepted already.")
+@gate_options
 @json_option
 @place_options
 def redrive(
-    plan_file: Path, journal: Path | None, override: str, resend_doubtful: bool, as_json: bool, place: Place
-) -> None:
+    plan_file: Path, journal: Path | None, override: str, resend_doubtful: bool, wanted: WantedGates, as_json: bool,
+    place: Place,
+) -> None:  # fmt: skip
     """Run a plan: send letters back, and delete each after it was accepted. A run that was killed goes on.
 
+    The gates of `redrive dlq check` are asked for each letter; what they refuse, have wait or know to be done stays.
     The first letters of each group go alone, and the others follow if they do not come back. Exit code 1: the run was
     stopped, or letters need your eye; 4: a gate refused letters, which stay.
     """
     wishes = Wishes(override, resend_doubtful)
-    run_plan(place, read_plan_file(plan_file), plan_file, journal, wishes, as_json=as_json)
+    run_plan(place, read_plan_file(plan_file), plan_file, journal, wishes, wanted, as_json=as_json)

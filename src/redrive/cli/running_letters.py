@@ -18,16 +18,19 @@ import click
 
 from redrive.cli.clients import Place
 from redrive.cli.dlq_export import written_letters
+from redrive.cli.letter_gates import WantedGates
 from redrive.cli.output import print_json, print_table, wants_json
 from redrive.cli.reading_letters import WAIT_S_ON_AWS, clock_of, shown
 from redrive.core.errors import UserError
 from redrive.deadletters.account import Account
 from redrive.deadletters.changed_events import UnchangedEvents
+from redrive.deadletters.gates import Gate
 from redrive.deadletters.hiding import Hidden
 from redrive.deadletters.journal import MalformedJournal, open_journal
 from redrive.deadletters.letter import Letter
 from redrive.deadletters.peek import HIDDEN_S_MAX, depth_of, hidden_s_for
 from redrive.deadletters.plan import MalformedPlan, Plan, read_plan
+from redrive.deadletters.preflighted import Preflighted
 from redrive.deadletters.running import Ports, Redriving
 from redrive.deadletters.sending import Sender
 from redrive.deadletters.sorting import Wishes
@@ -48,11 +51,12 @@ def read_plan_file(file: Path) -> Plan:
 
 
 def run_plan(
-    place: Place, plan: Plan, plan_file: Path, journal_file: Path | None, wishes: Wishes, *, as_json: bool
-) -> None:
+    place: Place, plan: Plan, plan_file: Path, journal_file: Path | None, wishes: Wishes,
+    wanted: WantedGates | None = None, *, as_json: bool,
+) -> None:  # fmt: skip
     """Run a plan, print the account, and end with its exit code. Errors: UserError."""
     journal_file = journal_file or plan_file.with_name(f"{plan_file.name}.journal")
-    account = _run(place, plan, plan_file, journal_file, wishes)
+    account = _run(place, plan, plan_file, journal_file, wishes, wanted)
     if wants_json(as_json):
         print_json(account.document | {"journal": str(journal_file)})
     else:
@@ -63,7 +67,9 @@ def run_plan(
         sys.exit(FINDING)
 
 
-def _run(place: Place, plan: Plan, plan_file: Path, journal_file: Path, wishes: Wishes) -> Account:
+def _run(
+    place: Place, plan: Plan, plan_file: Path, journal_file: Path, wishes: Wishes, wanted: WantedGates | None
+) -> Account:
     sqs, now = place.client("sqs"), clock_of(place)
     depth = depth_of(sqs, plan.queue)
     if depth.hidden:
@@ -71,6 +77,9 @@ def _run(place: Place, plan: Plan, plan_file: Path, journal_file: Path, wishes: 
     hidden_s = hidden_s_for(depth.visible) + plan.canary.watch_s
     if plan.rate is not None:
         hidden_s += int(10 / plan.rate)
+    gates: list[Gate] = [UnchangedEvents(place.client)]
+    if wanted is not None:
+        gates.append(Preflighted(place.client, now, wanted.gates(place, plan.queue, now)))
     discarded = plan_file.with_name(f"{plan_file.name}.discarded.jsonl")
     with (
         _locked(journal_file) as file, tempfile.TemporaryFile("w+", encoding="utf-8") as receipts,
@@ -90,7 +99,7 @@ def _run(place: Place, plan: Plan, plan_file: Path, journal_file: Path, wishes: 
         )  # fmt: skip
         ports = Ports(
             sqs, Sender(place.client_once), journal, now, _wait, _sources_of(place, plan.queue),
-            partial(_export, discarded), (UnchangedEvents(place.client),), threads.map,
+            partial(_export, discarded), gates, threads.map,
         )  # fmt: skip
         run = Redriving(plan, ports, hidden, wishes)
         seen = 0

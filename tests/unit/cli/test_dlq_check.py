@@ -187,3 +187,48 @@ def test_error_in_the_log_of_the_function_of_the_queue_becomes_the_cause(termina
     assert (group["code"], group["class"]) == ("KeyError", "poison")
     assert shown["failure"]["message"] == "'order'"
     assert shown["evidence"]["log_group"] == "/aws/lambda/jobs"
+
+
+def planned(terminal: Terminal, folder: Path, **changes: object) -> Path:
+    """A plan that redrives all letters."""
+    file = folder / "plan.json"
+    terminal.json("dlq", "plan", "dead", "--to-file", str(file))
+    plan = json.loads(file.read_text("utf-8"))
+    plan["canary"] = {"letters": 1, "watch_s": 0}
+    for group in plan["groups"]:
+        group.update({"action": "redrive"} | changes)
+    file.write_text(json.dumps(plan), "utf-8")
+    return file
+
+
+def test_run_of_a_plan_leaves_what_a_gate_knows_to_be_done(
+    terminal: Terminal, dead: str, ledger: DynamoDBLedger, tmp_path: Path
+) -> None:
+    plan = planned(terminal, tmp_path)
+
+    done = terminal.run("dlq", "redrive", str(plan), "--ledger", "executions", "--key", "body.order")
+
+    told = json.loads(done.stdout)
+    assert (done.exit_code, told["sent"], told["gated"]) == (4, 2, 1)
+    assert visible(terminal, dead) == 1
+
+
+def test_run_of_a_plan_asks_whether_the_destination_exists(terminal: Terminal, dead: str, tmp_path: Path) -> None:
+    sqs = terminal.client("sqs")
+    sqs.delete_queue(QueueUrl=sqs.get_queue_url(QueueName="orders")["QueueUrl"])
+
+    done = terminal.run("dlq", "redrive", str(planned(terminal, tmp_path)))
+
+    told = json.loads(done.stdout)
+    assert (done.exit_code, told["sent"], told["gated"]) == (4, 0, 3)
+    assert visible(terminal, dead) == 3
+
+
+def test_run_of_a_plan_asks_about_the_destination_of_the_plan(terminal: Terminal, dead: str, tmp_path: Path) -> None:
+    sqs = terminal.client("sqs")
+    sqs.delete_queue(QueueUrl=sqs.get_queue_url(QueueName="orders")["QueueUrl"])
+    aside = sqs.create_queue(QueueName="aside")["QueueUrl"]
+
+    told = terminal.json("dlq", "redrive", str(planned(terminal, tmp_path, to=f"queue:{aside}")))
+
+    assert (told["sent"], visible(terminal, aside)) == (3, 3)
