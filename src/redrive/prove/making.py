@@ -31,6 +31,7 @@ from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.process.surroundings import is_set
 from redrive.prove.project.elsewhere import with_modules_elsewhere
 from redrive.prove.project.functions import Feed
+from redrive.prove.project.packages import shortly
 from redrive.prove.search.clean import play_clean
 from redrive.prove.search.draws import DRAWS_LOOKED_AT, Draws, draw_of, draws_of
 from redrive.prove.search.fitting import play_fitted
@@ -161,6 +162,7 @@ class _Maker:
         )  # fmt: skip
         self._stack.callback(performance.close)
         trigger = self._trigger(performance, options, sample)
+        trigger = replace(trigger, command=_command(performance.subject, self._meant, options))
         if isinstance(performance.subject, NamedSubject):
             self._web = guessed_document(performance.subject.file)
         if options.bodies is None:
@@ -197,6 +199,16 @@ class _Maker:
         if self._subject is None:
             performance.subject = _inline(stage, declared, meant.template.file, self._directory)
         return declared.trigger
+
+
+def _command(subject: Subject, meant: Chosen | None, options: Options) -> str:
+    """The command that proves a handler again: by its function in the template, or by its file."""
+    template = "" if options.template is None else f" --template {shortly(options.template)}"
+    if meant is not None and meant.function is not None:
+        return f"redrive prove{template} --function {meant.function.logical_id}"
+    if not isinstance(subject, NamedSubject):
+        return ""
+    return f"redrive prove {shortly(subject.file)}:{subject.function}{template}"
 
 
 def _told_of(hints: Hints) -> dict[str, str]:

@@ -11,6 +11,7 @@ from redrive.core.clock import SECOND_MS
 from redrive.core.errors import UserError
 from redrive.prove.process.subject import subject_of
 from redrive.prove.project.finding import HandlerFile, find_handlers
+from redrive.prove.project.packages import shortly
 from redrive.prove.project.source import read_template
 from redrive.prove.proving import prove
 from redrive.prove.search.options import Options
@@ -42,7 +43,7 @@ class Provable:
         """What proves this function alone, with its whole report."""
         if self.template is None:
             return f"redrive prove {self.handler}"
-        return f"redrive prove --template {_short(self.template)} --function {self.function}"
+        return f"redrive prove --template {shortly(self.template)} --function {self.function}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class Row:
         """The row for scripts."""
         return {
             "function": self.target.label,
-            "template": None if self.target.template is None else _short(self.target.template),
+            "template": None if self.target.template is None else shortly(self.target.template),
             "fed_by": self.target.fed_by,
             "trigger": self.trigger,
             "outcome": self.outcome.value,
@@ -90,7 +91,7 @@ def targets_of(templates: Sequence[Path], parameters: Callable[[Path], Mapping[s
     """The functions of templates and of those nested in them. Errors: UserError, if the only template is unreadable."""
     found: list[Provable] = []
     for template in templates:
-        prefix = f"{_short(template)}: " if len(templates) > 1 else ""
+        prefix = f"{shortly(template)}: " if len(templates) > 1 else ""
         try:
             found += _targets_of(template, prefix, parameters(template), 0)
         except UserError as error:
@@ -181,8 +182,3 @@ def _proved(
     target = replace(target, fed_by=verdict.assumptions.get(FED_BY, target.fed_by))
     add = "" if verdict.counterexample is None else f"See the history: {target.command}"
     return Row(target, conclusion_of(verdict), verdict.sentence, add, 0, verdict)
-
-
-def _short(file: Path) -> str:
-    absolute = file.absolute()
-    return str(absolute.relative_to(Path.cwd())) if absolute.is_relative_to(Path.cwd()) else str(file)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from redrive.deadletters.sorting import Wishes
@@ -22,9 +20,6 @@ from tests.unit.deadletters.planted import PLANTED, Planted
 
 PARTS = Parts()
 
-STRIDE = 1 if os.environ.get("REDRIVE_EVERY_PLACE") else 4
-"""A run is killed at each fourth place, and with the variable at each."""
-
 
 def test_killed_run_loses_nothing_sends_nothing_twice_and_passes_no_gate() -> None:
     """And letters that are doubtful afterwards are sent again if the user says so."""
@@ -32,7 +27,7 @@ def test_killed_run_loses_nothing_sends_nothing_twice_and_passes_no_gate() -> No
         last = places_of(stage)
 
     found, doubted = {}, 0
-    for place in range(1, last + 1, STRIDE):
+    for place in range(1, last + 1):
         with mixed_stage() as stage:
             account = killed(stage, PARTS, [place])
             found[place] = faults(stage, account)
@@ -73,7 +68,7 @@ def test_killed_run_keeps_the_order_of_a_fifo_queue_and_sends_its_doubtful_lette
         last = places_of(stage)
 
     found = {}
-    for place in range(1 + loses_power, last + 1, STRIDE):
+    for place in range(1, last + 1):
         with fifo_stage() as stage:
             found[place] = fifo_faults(stage, killed(stage, PARTS, [place], loses_power=loses_power))
 

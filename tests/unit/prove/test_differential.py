@@ -217,7 +217,7 @@ def program(steps: Sequence[Callable[[Any, int], object]], *, swallows: bool) ->
 
 
 @settings(
-    max_examples=6, deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate],
+    max_examples=12, deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
 @given(steps=st.lists(st.sampled_from(STEPS), min_size=1, max_size=4), swallows=st.booleans())

@@ -122,7 +122,7 @@ def test_tries_end_where_no_guess_helps(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"app_tried\.py:6: raise RuntimeError") as refused:
         proved(tmp_path, "raise RuntimeError('never')")
 
-    assert "redrive prove app_tried:handler --save-event event.json" in str(refused.value.next_step)
+    assert "app_tried.py:handler --save-event event.json" in str(refused.value.next_step)
 
 
 def test_handler_that_only_reads_is_left_as_it_is(tmp_path: Path) -> None:

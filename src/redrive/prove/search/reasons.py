@@ -21,8 +21,7 @@ LINES_MAX = 8
 """How many of the last lines that the handler printed or logged are shown."""
 BODY_CHARS_MAX = 300
 _HOW_TO_SET = (
-    "A variable is set by NAME=VALUE before the command, a parameter by --parameter NAME=VALUE, an answer over HTTP by "
-    "--given FILE."
+    "A variable is set by --env NAME=VALUE, a parameter by --parameter NAME=VALUE, an answer over HTTP by --given FILE."
 )
 PLACES_MAX = 4
 """How many lines of the user's code are shown of a traceback: the innermost."""
@@ -62,10 +61,10 @@ _ABSENT = re.compile(r"NoSuchKey|ResourceNotFound|ParameterNotFound|KeyError: '(
 def _command(performance: Performance, told: str) -> str:
     """The one command to type next: it sets the variable, gives what is missing, or keeps the event to be changed."""
     line = "".join(performance.failed_at[-1:])
-    command = f"redrive prove {performance.subject.name}"
+    command = performance.trigger.command or f"redrive prove {performance.subject.name}"
     variable = next((name for name in performance.trigger.variables if name in f"{line} {told}"), None)
     if variable is not None:
-        return f"\n  Next: {variable}=VALUE {command}"
+        return f"\n  Next: {command} --env {variable}=VALUE"
     if _ABSENT.search(told):
         return (
             f"\n  Next: {command} --given given.yaml, with rows, objects, secrets or parameters that are there before."

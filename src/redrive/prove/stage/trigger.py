@@ -128,6 +128,8 @@ class Trigger:
     """Who awaits the answers of the function, if anybody does."""
     fed_by: str = ""
     """What the template has in front of the function, for the user."""
+    command: str = ""
+    """The command that proves the handler again, to paste; empty for a callable."""
 
     def message(self, number: int) -> Message:
         """The message with this number as its producer sends it."""

@@ -197,3 +197,13 @@ Resources:
 
     rows = {row["function"]: row["outcome"] for row in json.loads(found.stdout)}
     assert rows == {"Outer": "changes nothing", "Inner/Storing": "no counterexample"}
+
+
+def test_command_to_type_next_names_the_function_of_the_template(project: Project, prove: Command) -> None:
+    failing = "def handler(event, context):\n    int(event['Records'][0]['body']) // 0\n"
+    project({"template.yaml": TEMPLATE, "storing/app.py": failing})
+
+    refused = prove("--function", "Storing")
+
+    assert refused.exit_code == 2
+    assert "Next: redrive prove --template template.yaml --function Storing --save-event event.json" in refused.stderr
