@@ -89,7 +89,7 @@ def getter(expression: Expression, scope: Scope) -> Getter:
         case Field(name):
             return _field(name, scope)
         case Constant(value):
-            return lambda row: value
+            return _constant(value)
         case PeriodConstant():
             raise MalformedQuery("a period stands only in bin, datefloor and dateceil", 0, 0)
         case Call():
@@ -113,6 +113,10 @@ def getter(expression: Expression, scope: Scope) -> Getter:
             return _any_of([getter(part, scope) for part in parts])
 
 
+def _constant(value: Value) -> Getter:
+    return lambda _: value
+
+
 def _field(name: str, scope: Scope) -> Getter:
     if name in scope.made:
         return lambda row: row.made.get(name)
@@ -123,7 +127,7 @@ def _field(name: str, scope: Scope) -> Getter:
         part, _, rest = rest.partition(".")
         base = f"{base}.{part}"
     if scope.is_aggregated:
-        return lambda row: None
+        return _constant(None)
     return getter_of_event(name)
 
 
@@ -178,7 +182,7 @@ def _call(call: Call, scope: Scope) -> Getter:
     if name == "now":
         _check_count(call, 0, 0)
         now_s = scope.now // 1000
-        return lambda row: now_s
+        return _constant(now_s)
     function = FUNCTIONS.get(name)
     if function is None:
         raise MalformedQuery(f"unknown function {name}", call.start, call.end)

@@ -72,10 +72,6 @@ def _replace(value: str, old: str, new: str) -> Value:
     return value.replace(old, new) if size <= TEXT_MAX else None
 
 
-def _to_millis(value: Value) -> Value:
-    return number(value)
-
-
 def _json_parse(value: str) -> Value:
     try:
         found = orjson.loads(value)
@@ -158,8 +154,8 @@ FUNCTIONS: Mapping[str, Function] = {
     "substr": Function(2, 3, _substr),
     "replace": Function(3, 3, _of_texts(_replace)),
     "strcontains": Function(2, 2, _of_texts(lambda value, part: int(part in value))),
-    "tomillis": Function(1, 1, _to_millis),
-    "frommillis": Function(1, 1, lambda value: number(value)),
+    "tomillis": Function(1, 1, number),
+    "frommillis": Function(1, 1, number),
     "jsonparse": Function(1, 1, _of_texts(_json_parse)),
     "jsonstringify": Function(1, 1, _json_stringify),
     "isvalidip": Function(1, 1, _is_address(4, 6)),

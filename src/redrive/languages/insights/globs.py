@@ -1,4 +1,4 @@
-"""Globs of `parse`: `user=*, took * ms`. Each star captures as little as it can; a star at an end captures all there."""
+"""Globs of `parse`: `user=*, took * ms`. Each star captures as little as it can; the last may capture the rest."""
 
 from __future__ import annotations
 

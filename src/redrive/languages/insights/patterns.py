@@ -12,7 +12,7 @@ import re
 
 WILD = "<*>"
 CLUSTERS_MAX = 5_000
-"""How many patterns are held apart; what fits none of them, when they are all there, joins the nearest of its length."""
+"""How many patterns are held apart; when they are all there, a text that fits none joins the nearest of its length."""
 NEAR_MAX = 50
 """With how many patterns a text is compared."""
 COMMON_LEAST = 0.7

@@ -67,7 +67,7 @@ _SLOT = "\0"
 
 @dataclass(slots=True)
 class Plan:
-    """The stages of a run, the first and the last of which are named, and the columns: name, value, is it an instant."""
+    """The stages of a run, and the columns of its result: each with its name, its value, and whether it is an instant."""
 
     stages: list[Stage]
     tally: Tallying
@@ -160,6 +160,7 @@ class _Planner:
                     self._scope.make(name, is_time=False)
                     self._added.append(name)
             case Unnest(source, name):
+                self._tallied()
                 self._stages.append(Unnesting(getter(source, self._scope), name))
                 self._scope.make(name, is_time=False)
                 self._added.append(name)

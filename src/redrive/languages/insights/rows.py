@@ -79,7 +79,7 @@ _SYSTEM: Mapping[str, Getter] = {
     "@ptr": lambda row: row.event.pointer,
     "@aws.account": lambda row: row.event.log.partition(":")[0],
     "@aws.region": lambda row: row.event.region,
-    "@entity.KeyAttributes.Name": lambda row: None,  # Entities are not stored.
+    "@entity.KeyAttributes.Name": lambda _: None,  # Entities are not stored.
 }
 TIMES = frozenset(("@timestamp", "@ingestionTime"))
 """The fields that are instants."""
@@ -97,7 +97,7 @@ def getter_of_event(name: str) -> Getter:
     if name.startswith("@@"):
         name = name[1:]  # A field of JSON whose name begins with @ is shown with one more.
     elif name.startswith("@"):
-        return lambda row: None
+        return lambda _: None
     return lambda row: row.discovered(name)
 
 

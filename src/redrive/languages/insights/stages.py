@@ -1,4 +1,4 @@
-"""The stages that rows go through, one for each command. A stage takes rows, and passes rows on; some only at the end."""
+"""The stages that rows go through, one for each command. A stage takes rows and passes rows on, some at the end only."""
 
 from __future__ import annotations
 
