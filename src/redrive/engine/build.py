@@ -40,6 +40,7 @@ from redrive.services.lambda_.source import LambdaSource
 from redrive.services.lambda_.urls import serve_url
 from redrive.services.lambda_.workers.mappings import MappingWorker
 from redrive.services.lambda_.workers.streams import StreamMappingWorker
+from redrive.services.logs.workers.queries import QueryWorker
 from redrive.services.s3.pages import judge_page
 from redrive.services.s3.source import S3Source
 from redrive.services.s3.workers.lifecycle import LifecycleWorker
@@ -154,6 +155,8 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "delivery_sources",
         "events",
         "groups",
+        "queries",
+        "query_definitions",
         "resource_policies",
         "streams",
         "tags",
@@ -299,6 +302,7 @@ def build_workers(
         MappingWorker([queues], log),
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
+        QueryWorker(log),
         ReplayWorker(per_claim=knobs.events_replayed_per_claim),
         RotationWorker(),
         RuleScheduleWorker(per_claim=knobs.occurrences_per_claim),

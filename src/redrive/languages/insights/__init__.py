@@ -16,7 +16,7 @@ from __future__ import annotations
 from redrive.languages.insights.errors import MalformedQuery, QueryTooLarge
 from redrive.languages.insights.periods import time_text
 from redrive.languages.insights.query import QUERY_MAX, RESULTS_MAX, Query, ResultRow, Run, compile_query
-from redrive.languages.insights.rows import NO_EVENT, Event, Row, names_found
+from redrive.languages.insights.rows import NO_EVENT, Event, Origin, Row, names_found, read_pointer
 from redrive.languages.insights.tree import Source
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "RESULTS_MAX",
     "Event",
     "MalformedQuery",
+    "Origin",
     "Query",
     "QueryTooLarge",
     "ResultRow",
@@ -33,5 +34,6 @@ __all__ = [
     "Source",
     "compile_query",
     "names_found",
+    "read_pointer",
     "time_text",
 ]

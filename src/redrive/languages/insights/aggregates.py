@@ -80,7 +80,8 @@ class _Distinct(Aggregate):
     def result(self) -> Value:
         if len(self._heap) < EXACT_MAX:
             return len(self._heap)
-        return round((EXACT_MAX - 1) * 2 ** (8 * _HASH_BYTES) / -self._heap[0])
+        estimated: int = round((EXACT_MAX - 1) * 2 ** (8 * _HASH_BYTES) / -self._heap[0])
+        return estimated
 
 
 class _Sum(Aggregate):

@@ -46,6 +46,7 @@ from redrive.languages.insights.tree import (
 )
 
 _CAPTURE = re.compile(r"\(\?P?<[A-Za-z_]")
+_EARLIER = (Before.DAY, Before.WEEK, Before.MONTH)
 _UNSERVED = frozenset(
     ("anomaly", "join", "lookup", "subqueries", "addtotals", "logcompare", "relevantfields", "timechart", "eval")
 )
@@ -92,13 +93,14 @@ class _CommandReader:
     def commands(self) -> tuple[Placed, ...]:
         """All commands."""
         found: list[Placed] = []
-        while not self.text.is_at_end:
-            found.append(self._command())
-            if not self.text.is_at_end and not self.text.sign("|"):
-                raise self.text.unexpected("| and the next command, or the end of the query")
-        if not found:
+        if self.text.is_at_end():
             raise self.text.error("the query has no command")
-        return tuple(found)
+        while True:
+            found.append(self._command())
+            if self.text.is_at_end():
+                return tuple(found)
+            if not self.text.sign("|"):
+                raise self.text.unexpected("| and the next command, or the end of the query")
 
     def _command(self) -> Placed:
         start = self.text.at
@@ -210,7 +212,7 @@ class _CommandReader:
 
     def _diff(self) -> Command:
         word = (self.text.peek_word() or "").lower()
-        found = next((one for one in Before if one.value == word and word), None)
+        found = next((one for one in _EARLIER if one.value == word), None)
         if found is not None:
             self.text.word()
         return Diff(found or Before.SAME_LENGTH)

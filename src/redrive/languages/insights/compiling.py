@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from redrive.languages.insights.aggregates import AGGREGATES
 from redrive.languages.insights.errors import MalformedQuery
-from redrive.languages.insights.functions import FUNCTIONS
+from redrive.languages.insights.functions import FUNCTIONS, Apply
 from redrive.languages.insights.periods import Period
 from redrive.languages.insights.rows import TIMES, Getter, Row, getter_of_event
 from redrive.languages.insights.tree import (
@@ -190,7 +190,7 @@ def _call(call: Call, scope: Scope) -> Getter:
     return _applied(function.apply, [getter(argument, scope) for argument in call.arguments])
 
 
-def _applied(apply: Callable[..., Value], arguments: Sequence[Getter]) -> Getter:
+def _applied(apply: Apply, arguments: Sequence[Getter]) -> Getter:
     if len(arguments) == 1:
         only = arguments[0]
         return lambda row: apply(only(row))
@@ -250,11 +250,9 @@ def _arithmetic(sign: str, left: Getter, right: Getter) -> Getter:
             found = apply(first, second)
         except (ZeroDivisionError, OverflowError, ValueError):
             return None
-        if isinstance(found, float):
-            if not math.isfinite(found):
-                return None
-            return int(found) if found.is_integer() and abs(found) < _WHOLE_MAX else found
-        return found
+        if not math.isfinite(found):
+            return None
+        return int(found) if found == int(found) and abs(found) < _WHOLE_MAX else found
 
     return computed
 
@@ -299,8 +297,8 @@ def _at_most(left: Value, right: Value) -> bool:
 def _equals_constant(left: Expression, value: Getter, wanted: str | float, scope: Scope) -> Getter:
     if number(wanted) is not None:
         return lambda row: int(equal(value(row), wanted))
-    is_found = isinstance(left, Field) and not scope.is_aggregated and left.name not in scope.made
-    if is_found and isinstance(wanted, str) and not left.name.startswith("@") and _PLAIN.fullmatch(wanted):
+    is_found = isinstance(left, Field) and not (scope.is_aggregated or left.name in scope.made or left.name[0] == "@")
+    if is_found and isinstance(wanted, str) and _PLAIN.fullmatch(wanted):
         plain = wanted
 
         def equals(row: Row) -> Value:

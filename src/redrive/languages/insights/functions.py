@@ -12,11 +12,13 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-import orjson
-
+from redrive.languages.insights.json_text import read_json, written_json
 from redrive.languages.insights.values import Number, Value, number, order, text
 
 MANY = 1_000
+Apply = Callable[..., Value]
+"""A function of values."""
+
 TEXT_MAX = 1_048_576
 """The longest text that a function makes."""
 
@@ -26,10 +28,10 @@ class Function(NamedTuple):
 
     least: int
     most: int
-    apply: Callable[..., Value]
+    apply: Apply
 
 
-def _numeric(apply: Callable[..., Number]) -> Callable[..., Value]:
+def _numeric(apply: Callable[..., Number]) -> Apply:
     """A function of numbers; None for what is none, and where mathematics has no answer."""
 
     def applied(*values: Value) -> Value:
@@ -45,7 +47,7 @@ def _numeric(apply: Callable[..., Number]) -> Callable[..., Value]:
     return applied
 
 
-def _of_texts(apply: Callable[..., Value]) -> Callable[..., Value]:
+def _of_texts(apply: Apply) -> Apply:
     """A function of texts; None if one is missing."""
 
     def applied(*values: Value) -> Value:
@@ -74,14 +76,14 @@ def _replace(value: str, old: str, new: str) -> Value:
 
 def _json_parse(value: str) -> Value:
     try:
-        found = orjson.loads(value)
-    except orjson.JSONDecodeError:
+        found = read_json(value)
+    except ValueError:
         return None
     return found if isinstance(found, dict | list) else None
 
 
 def _json_stringify(value: Value) -> Value:
-    return None if value is None else orjson.dumps(value).decode()
+    return None if value is None else written_json(value)
 
 
 @lru_cache(maxsize=1024)

@@ -67,7 +67,7 @@ _SLOT = "\0"
 
 @dataclass(slots=True)
 class Plan:
-    """The stages of a run, and the columns of its result: each with its name, its value, and whether it is an instant."""
+    """The stages of a run, and the columns of its result: each with its name, value, and whether it is an instant."""
 
     stages: list[Stage]
     tally: Tallying

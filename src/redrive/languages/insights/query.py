@@ -85,7 +85,6 @@ class Run:
         self._last: Collecting = plan.last
         self._columns = plan.columns
         self._has_events = plan.has_events
-        self.scanned = 0
 
     @property
     def matched(self) -> int:
@@ -109,7 +108,7 @@ class Run:
             for name, of, is_time in self._columns
             if (value := of(row)) is not None
         ]
-        if self._has_events and row.event.pointer:
+        if self._has_events:
             shown.append(("@ptr", row.event.pointer))
         return tuple(shown)
 

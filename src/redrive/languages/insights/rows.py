@@ -2,37 +2,68 @@
 
 from __future__ import annotations
 
-import json
+import base64
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
-import orjson
-
+from redrive.languages.insights.json_text import read_json, read_json_at
 from redrive.languages.insights.lambda_lines import FIELDS as LAMBDA_FIELDS
 from redrive.languages.insights.values import Value
 
 DISCOVERED_MAX = 200
 """How many fields of a JSON event are discovered."""
 
-_DECODER = json.JSONDecoder()
 _NOTHING: Mapping[str, object] = {}
 _MARKS_MAX = 2 * DISCOVERED_MAX
 
 
-class Event(NamedTuple):
-    """A log event to search: instants in milliseconds; `log` is the account and the group, as in `@log`.
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where events come from: the account and the group, as in `@log`, and the Region.
 
-    `is_earlier`: the event is of the time that `diff` compares with. `pointer` identifies the event, for `@ptr`.
+    `is_earlier`: they are of the time that `diff` compares with.
     """
+
+    log: str = ""
+    region: str = ""
+    is_earlier: bool = False
+
+
+NO_ORIGIN = Origin()
+
+
+class Event(NamedTuple):
+    """A log event to search: instants in milliseconds; `seq` is its number in the store."""
 
     at: int
     message: str
     stream: str = ""
     ingested_at: int = 0
-    log: str = ""
-    pointer: str = ""
-    region: str = ""
-    is_earlier: bool = False
+    seq: int = 0
+    origin: Origin = NO_ORIGIN
+
+    @property
+    def pointer(self) -> str:
+        """What identifies the event, as in `@ptr`."""
+        return base64.urlsafe_b64encode(f"{self.at}/{self.seq}/{self.origin.log}".encode()).decode()
+
+
+class Pointed(NamedTuple):
+    """What a pointer says of its event; `log` is the account and the group."""
+
+    at: int
+    seq: int
+    log: str
+
+
+def read_pointer(pointer: str) -> Pointed | None:
+    """The event that a pointer identifies; None for what is no pointer."""
+    try:
+        at, seq, log = base64.urlsafe_b64decode(pointer.encode()).decode().split("/", 2)
+        return Pointed(int(at), int(seq), log)
+    except ValueError:
+        return None
 
 
 class Row:
@@ -75,10 +106,10 @@ _SYSTEM: Mapping[str, Getter] = {
     "@message": lambda row: row.event.message,
     "@logStream": lambda row: row.event.stream,
     "@ingestionTime": lambda row: row.event.ingested_at,
-    "@log": lambda row: row.event.log,
+    "@log": lambda row: row.event.origin.log,
     "@ptr": lambda row: row.event.pointer,
-    "@aws.account": lambda row: row.event.log.partition(":")[0],
-    "@aws.region": lambda row: row.event.region,
+    "@aws.account": lambda row: row.event.origin.log.partition(":")[0],
+    "@aws.region": lambda row: row.event.origin.region,
     "@entity.KeyAttributes.Name": lambda _: None,  # Entities are not stored.
 }
 TIMES = frozenset(("@timestamp", "@ingestionTime"))
@@ -109,13 +140,13 @@ def _json_of(message: str) -> Mapping[str, object]:
     found: object = None
     if not message[:start].strip():
         try:
-            found = orjson.loads(message)
-        except orjson.JSONDecodeError:
+            found = read_json(message)
+        except ValueError:
             found = None
     if found is None:
         try:
-            found, _ = _DECODER.raw_decode(message, start)
-        except (ValueError, RecursionError):
+            found = read_json_at(message, start)
+        except ValueError:
             return _NOTHING
     if not isinstance(found, dict):
         return _NOTHING

@@ -1,4 +1,4 @@
-"""The stages that rows go through, one for each command. A stage takes rows and passes rows on, some at the end only."""
+"""The stages that rows go through, one for each command: each takes rows and passes rows on, some at the end only."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Tallying(Stage):
         self.count = 0
 
     def push(self, row: Row) -> None:
-        if not row.event.is_earlier:
+        if not row.event.origin.is_earlier:
             self.count += 1
         self.following.push(row)
 
@@ -241,7 +241,7 @@ class Patterning(Stage):
     def push(self, row: Row) -> None:
         value = self._source(row)
         if value is not None:
-            self._clusters.add(text(value), is_earlier=row.event.is_earlier)
+            self._clusters.add(text(value), is_earlier=row.event.origin.is_earlier)
 
     def finish(self) -> None:
         for cluster in self._clusters.all:

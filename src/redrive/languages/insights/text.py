@@ -41,7 +41,6 @@ class QueryText:
         self.at = 0
         self._skip()
 
-    @property
     def is_at_end(self) -> bool:
         """Whether nothing is left."""
         return self.at == len(self.text)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-import orjson
+from redrive.languages.insights.json_text import written_json
 
 Number = int | float
 Value = str | int | float | Sequence[object] | Mapping[str, object] | None
@@ -57,7 +57,7 @@ def text(value: object) -> str:
             return str(int(value))
         return f"{value:.{_DIGITS}f}".rstrip("0").rstrip(".") if abs(value) >= 10**-_DIGITS else f"{value:g}"
     if isinstance(value, list | dict):
-        return orjson.dumps(value).decode()
+        return written_json(value)
     return "" if value is None else str(value)
 
 

@@ -45,7 +45,9 @@ class Estimate:
             steps = self.factor * length * length
         for ending in self.endings:
             steps *= text.count(ending) + 1
-        return steps * length**self.lengths
+        for _ in range(self.lengths):
+            steps *= length
+        return steps
 
 
 def estimate(tree: Tree) -> Estimate | None:

@@ -23,6 +23,25 @@ DESCENDING_FROM_AT = 1_704_067_200_000  # 2024-01-01T00:00:00Z
 SCANNED_EVENTS_MAX = 20_000
 SCANNED_WEIGHT_MAX = 8_388_608
 
+# https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/cloudwatch_limits_cwl.html
+QUERIES_MAX = 30
+QUERY_MS_MAX = HOUR_MS
+QUERY_KEPT_MS = 7 * DAY_MS
+QUERY_DEFINITIONS_MAX = 1_000
+
+# https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_StartQuery.html
+QUERY_GROUPS_MAX = 50
+QUERY_RESULTS_PAGE = 10_000
+
+# How much a query reads in one transaction, because other requests wait meanwhile.
+QUERY_PAGE_EVENTS = 2_000
+QUERY_PAGE_CHARACTERS = 2_000_000
+QUERIES_AT_ONCE = 2
+"""How many queries a node runs beside each other."""
+QUERY_RENEWED_MS = 5_000
+QUERY_LEASE_MS = 30_000
+"""A query whose node is gone begins again after this time."""
+
 # https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_DescribeLogGroups.html
 DESCRIBED_MAX = 50
 

@@ -60,6 +60,10 @@ class LogEvent:
         return Place(self.at, self.seq - 1)
 
 
+LogRow = tuple[int, str, Instant, Instant, str]
+"""The number, stream, time, time of ingestion and message of an event."""
+
+
 class LogEventTable:
     """The events of all log groups."""
 
@@ -93,6 +97,17 @@ class LogEventTable:
         name = "group_until" if stream is None else "stream_until"
         rows = self._database.each(_SQL[name], {**_scope(log_group, stream, place, limit), "start": start})
         return starmap(LogEvent, rows)
+
+    def page_until(self, log_group: str, place: Place, *, start: Instant, limit: int, characters: int) -> list[LogRow]:
+        """Events of a group as rows, as in `until`: up to `limit`, and no more once they have so many characters."""
+        rows = self._database.each(_SQL["group_until"], {**_scope(log_group, None, place, limit), "start": start})
+        found: list[LogRow] = []
+        for row in rows:
+            found.append((row[0], row[1], row[2], row[3], row[4]))
+            characters -= len(row[4])
+            if characters <= 0:
+                break
+        return found
 
     def first_at(self, log_group: str, stream: str) -> Instant | None:
         """The time of a stream's oldest event, or None."""
