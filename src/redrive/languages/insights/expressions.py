@@ -140,8 +140,13 @@ class ExpressionReader:
         while self.text.sign("-"):
             minus += 1
         found = self._primary()
-        while self.text.sign("["):
-            found = Item(found, self._index())
+        while True:
+            if self.text.sign("["):
+                found = Item(found, self._index())
+            elif (part := self.text.part_after_dot()) is not None:
+                found = Item(found, part)
+            else:
+                break
         return Arithmetic("-", Constant(0), found) if minus % 2 else found
 
     def _index(self) -> str | int:

@@ -77,6 +77,7 @@ def refused(world: World, operation: str, **params: object) -> ServiceError:
 
 
 def test_queries_of_the_article_run_as_printed(world: World) -> None:
+    world.advance(seconds=60)
     put(
         world,
         "FAILED RuleName: a x",
