@@ -40,6 +40,7 @@ from redrive.services.lambda_.source import LambdaSource
 from redrive.services.lambda_.urls import serve_url
 from redrive.services.lambda_.workers.mappings import MappingWorker
 from redrive.services.lambda_.workers.streams import StreamMappingWorker
+from redrive.services.logs.subscriptions import SubscriptionSource
 from redrive.services.logs.workers.queries import QueryWorker
 from redrive.services.s3.pages import judge_page
 from redrive.services.s3.source import S3Source
@@ -150,15 +151,22 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
     ),
     "logs": _operations(
         "logs",
+        "account_policies",
         "deliveries",
         "delivery_destinations",
         "delivery_sources",
         "events",
+        "group_lists",
         "groups",
+        "index_policies",
+        "live_tail",
+        "metric_filters",
         "queries",
         "query_definitions",
         "resource_policies",
         "streams",
+        "subscription_destinations",
+        "subscription_filters",
         "tags",
     ),
     # Our own surface. Operations about a service's resources live in that service's package.
@@ -286,6 +294,7 @@ def build_workers(
         S3Source(),
         SchedulerSource(settings.execution_ids),
         SnsSource(),
+        SubscriptionSource(),
     ]
     queues = QueueEvents(next_visible=next_visible, count_visible=count_visible, executions_of=executions_of)
     return [

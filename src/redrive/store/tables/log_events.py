@@ -109,6 +109,16 @@ class LogEventTable:
                 break
         return found
 
+    def arrived(self, log_group: str, seq: int, *, limit: int) -> list[LogEvent]:
+        """Events of a group that were stored after the event with this number, in the order in which they were."""
+        params = {"log_group": log_group, "seq": seq, "limit": limit}
+        return list(starmap(LogEvent, self._database.all(_SQL["arrived"], params)))
+
+    def last_seq(self) -> int:
+        """The number of the event that was stored last, in any group; 0 without one."""
+        row = self._database.one(_SQL["last"], {})
+        return 0 if row is None or row[0] is None else int(row[0])
+
     def first_at(self, log_group: str, stream: str) -> Instant | None:
         """The time of a stream's oldest event, or None."""
         row = self._database.one(_SQL["first_at"], {"log_group": log_group, "stream": stream})
