@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -269,21 +270,29 @@ _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
 
 def _comparison(sign: str, left: Expression, right: Expression, scope: Scope) -> Getter:
     first, second = getter(left, scope), getter(right, scope)
-    if sign == "=" and isinstance(right, Constant):
-        return _equals_constant(left, first, right.value, scope)
-    match sign:
-        case "=":
-            return lambda row: int(equal(first(row), second(row)))
-        case "!=":
-            return lambda row: int(_differs(first(row), second(row)))
-        case "<":
-            return lambda row: int(less(first(row), second(row)))
-        case ">":
-            return lambda row: int(less(second(row), first(row)))
-        case "<=":
-            return lambda row: int(_at_most(first(row), second(row)))
-        case _:
-            return lambda row: int(_at_most(second(row), first(row)))
+    apply = _COMPARISONS[sign]
+    if isinstance(right, Constant):
+        wanted = number(right.value)
+        if wanted is not None:
+            return _compares_number(first, _NUMBERS[sign], wanted, apply)
+        if sign == "=":
+            return _equals_constant(left, first, right.value, scope)
+    return lambda row: int(apply(first(row), second(row)))
+
+
+def _compares_number(
+    value: Getter, compare: Callable[[float, float], bool], wanted: float, apply: Callable[[Value, Value], bool]
+) -> Getter:
+    """A comparison with a number that stands in the query: most values are numbers too."""
+
+    def compared(row: Row) -> Value:
+        found = value(row)
+        kind = type(found)
+        if kind is int or kind is float:
+            return compare(found, wanted)  # type: ignore[arg-type]  # mypy does not follow `type`.
+        return apply(found, wanted)
+
+    return compared
 
 
 def _differs(left: Value, right: Value) -> bool:
@@ -294,9 +303,20 @@ def _at_most(left: Value, right: Value) -> bool:
     return less(left, right) or equal(left, right)
 
 
+_COMPARISONS: dict[str, Callable[[Value, Value], bool]] = {
+    "=": equal,
+    "!=": _differs,
+    "<": less,
+    ">": lambda left, right: less(right, left),
+    "<=": _at_most,
+    ">=": lambda left, right: _at_most(right, left),
+}
+_NUMBERS: dict[str, Callable[[float, float], bool]] = {
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge,
+}  # fmt: skip
+
+
 def _equals_constant(left: Expression, value: Getter, wanted: str | float, scope: Scope) -> Getter:
-    if number(wanted) is not None:
-        return lambda row: int(equal(value(row), wanted))
     is_found = isinstance(left, Field) and not (scope.is_aggregated or left.name in scope.made or left.name[0] == "@")
     if is_found and isinstance(wanted, str) and _PLAIN.fullmatch(wanted):
         plain = wanted

@@ -88,7 +88,10 @@ class Row:
         found = self.found
         if name in found:
             value = found[name]
-            return _leaf(value) if not isinstance(value, dict | list) else None
+            kind = type(value)
+            if kind is str or kind is int or kind is float:
+                return value  # type: ignore[return-value]  # mypy does not follow `type`.
+            return _leaf(value)
         return _deep(found, name) if found and "." in name else None
 
     def copied(self) -> Row:
