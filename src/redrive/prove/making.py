@@ -218,7 +218,7 @@ def _told_of(hints: Hints) -> dict[str, str]:
 
 def performed_with(subject: Subject, options: Options) -> Callable[[int], Performance]:
     """Makes performances of a handler, by their seeds."""
-    return lambda seed: Performance(subject, seed=seed, given=options.given)
+    return lambda seed: Performance(subject, seed=seed, given=options.given, is_warm=options.warm)
 
 
 def _meant(subject: Subject | None, options: Options, directory: Path) -> Chosen | None:

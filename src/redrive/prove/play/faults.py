@@ -101,6 +101,16 @@ class Act(enum.Enum):
     """The checkpoints of a mapping from a stream are lost: the shards are read from where the mapping began."""
 
 
+class Reuse(enum.Enum):
+    """In which execution environment the runs of a leg are, as far as one is idle."""
+
+    NEW = "in a new environment"
+    SAME = "in the same environment"
+    """The one that was used last."""
+    EARLIER = "in an earlier environment"
+    """The one before it, if there are two."""
+
+
 SENDS_AGAIN = frozenset({Act.DUPLICATE, Act.REPUBLISH, Act.REREAD})
 """Acts by which comes again what came before. Each is a fault."""
 
@@ -114,6 +124,7 @@ class Leg:
     strikes: tuple[Strike, ...] = ()
     message: int = 0
     """The number of the message that is sent again: 0 is the first."""
+    reuse: Reuse = Reuse.NEW
 
     @property
     def faults(self) -> int:
@@ -122,7 +133,8 @@ class Leg:
 
     def __str__(self) -> str:
         after = f" after {self.delay_ms} ms" if self.delay_ms else ""
-        return " ".join([f"{self.act.value}{_of(self.message)}{after}", *map(str, self.strikes)])
+        where = "" if self.reuse is Reuse.NEW else f" {self.reuse.value}"
+        return " ".join([f"{self.act.value}{_of(self.message)}{after}{where}", *map(str, self.strikes)])
 
 
 History = tuple[Leg, ...]
@@ -130,6 +142,7 @@ History = tuple[Leg, ...]
 _STRIKE = r"(?P<fault>[a-z-]+)(?: of (?P<message>\d+))?(?:@(?P<at>\d+)| (?P<spot>[^\s@#]+(?: [^\s@#]+)? #\d+))"
 _LEG = re.compile(
     rf"(?P<act>deliver|duplicate|republish|redrive|reread)(?: of (?P<of>\d+))?(?: after (?P<after>\d+) ms)?"
+    r"(?: (?P<where>in (?:the same|an earlier) environment))?"
     rf"(?P<strikes>(?: {re.sub(r'[?]P<[a-z]+>', '?:', _STRIKE)})*)"
 )
 _SPOT = re.compile(r"(?P<service>[^\s:]*):(?P<operation>[^\s:]*)(?: (?P<target>\S+))? #(?P<nth>\d+)")
@@ -149,7 +162,8 @@ def _parse_leg(text: str) -> Leg:
         if match is None:
             raise ValueError(text)
         strikes = tuple(map(_parse_strike, re.finditer(_STRIKE, match["strikes"])))
-        return Leg(Act(match["act"]), int(match["after"] or 0), strikes, int(match["of"] or 1) - 1)
+        where = Reuse(match["where"]) if match["where"] else Reuse.NEW
+        return Leg(Act(match["act"]), int(match["after"] or 0), strikes, int(match["of"] or 1) - 1, where)
     except ValueError:
         raise UserError(
             f"{text!r} is no leg of a history.",

@@ -18,8 +18,9 @@ from redrive.prove.calls.given import NOTHING_GIVEN, Given
 from redrive.prove.effects.journal import Journal, Trace
 from redrive.prove.guess.http_answers import guessed_document
 from redrive.prove.play.boundary import Boundary
+from redrive.prove.play.environments import Environments, Idle
 from redrive.prove.play.events import DeadLettered, Event, Sent
-from redrive.prove.play.faults import Act, Leg
+from redrive.prove.play.faults import Act, Leg, Reuse
 from redrive.prove.play.running import Run
 from redrive.prove.play.runs import Runs
 from redrive.prove.play.sql import Sql
@@ -54,6 +55,8 @@ class Moment:
     runs: int
     outage: str
     messages: Left
+    idle: tuple[Idle, ...] = ()
+    """The execution environments in which no run is under way."""
 
 
 class Performance:
@@ -61,12 +64,13 @@ class Performance:
 
     def __init__(
         self, subject: Subject | None, *, seed: int, improvised: Improvised | None = None, given: Given = NOTHING_GIVEN,
-        others: Mapping[str, Subject] = NO_OTHERS,
+        others: Mapping[str, Subject] = NO_OTHERS, is_warm: bool = False,
     ) -> None:  # fmt: skip
         """With `improvised`, missing tables and queues are made at their first use.
 
         The subject may be set later, before the first leg. `others` are the handlers of other functions than the
-        trigger's, by the names of the functions; a function without a handler does nothing.
+        trigger's, by the names of the functions; a function without a handler does nothing. With `is_warm`, execution
+        environments are kept for legs that use them again.
         """
         self.stage = Stage(self, seed=seed)
         self.surroundings = Surroundings()
@@ -81,7 +85,8 @@ class Performance:
         self._state = State(
             self.stage, Journal((), self._key_names), self.surroundings, threads, web,
             Files(lambda: self._boundary.running_number, lambda what, how: self.made_up.update({what: how})),
-            Sql(self.stage, lambda: self.subject.file, self.made_up), read_json, improvised, subject, dict(others),
+            Sql(self.stage, lambda: self.subject.file, self.made_up), read_json,
+            Environments(are_kept=is_warm), improvised, subject, dict(others),
         )  # fmt: skip
         self._runs = self._runs_of(self._state)
         self._boundary = Boundary(self._state, self._runs)
@@ -153,6 +158,16 @@ class Performance:
         return self._state.messages.waiting
 
     @property
+    def reusable(self) -> Sequence[Reuse]:
+        """Which execution environments the next leg can use, besides a new one."""
+        return self._state.environments.choices()
+
+    @property
+    def unkept(self) -> str:
+        """Why an execution environment could not be kept; empty if each could."""
+        return self._state.environments.unkept
+
+    @property
     def after_call(self) -> Callable[[], None]:
         """Called after each call of a run."""
         return self._state.after_call
@@ -192,7 +207,9 @@ class Performance:
     def save(self) -> Moment:
         """Save the state between two legs."""
         state = self._state
-        return Moment(self.stage.save(), state.journal.traces, state.runs, state.outage, state.messages.save())
+        return Moment(
+            self.stage.save(), state.journal.traces, state.runs, state.outage, state.messages.save(), state.environments.idle
+        )  # fmt: skip
 
     def load(self, moment: Moment) -> None:
         """Restore a saved state."""
@@ -201,6 +218,7 @@ class Performance:
         state.journal.traces = moment.traces
         state.runs, state.outage = moment.runs, moment.outage
         state.messages.load(moment.messages)
+        state.environments.idle = moment.idle
 
     def likeness(self) -> bytes:
         """A hash for deduplication: two moments with the same hash continue alike as long as no fault strikes.
@@ -210,6 +228,7 @@ class Performance:
         return self.stage.likeness(
             _told_in_order(self.journal.traces),
             [(run.deadline_at, sorted(run.throttled), sorted(run.unreached), run.met) for run in self.running],
+            *filter(None, [self._state.environments.told()]),
         )
 
     def play(self, leg: Leg, beginning: Beginning | None = None, *, is_marked: bool = False) -> list[Event]:
@@ -220,6 +239,7 @@ class Performance:
         """
         state = self._state
         state.events, state.strikes = [], Strikes(leg)
+        state.environments.reuse = leg.reuse
         state.is_marked, state.is_over, state.escape, self.is_endless = is_marked, False, None, False
         self.stage.begin_leg(beginning)
         dead = 0 if leg.act is Act.REDRIVE else self.waiting.dead

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from redrive.core.documents import load_json
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
@@ -35,9 +36,14 @@ class Runs:
             raise Endless
         state.runs += 1
         run = self._begun(invocation, subject)
+        run.environment = state.environments.take(invocation.function_name)
+        idle = run.environment.idle
+        if idle is not None:
+            run.meet(state.stage.now, sorted(idle.memory.told.items()))
         state.running.append(run)
         state.surroundings.begin(f"run {invocation.request_id}", state.stage.now)
-        state.events.append(self._delivered(run, invocation))
+        delivered = self._delivered(run, invocation)
+        state.events.append(delivered if idle is None else replace(delivered, after=idle.run, remembers=idle.remembers))
         try:
             answer = self._run(invocation, run)
         except (Died, SystemExit):
@@ -53,6 +59,8 @@ class Runs:
             raise Known
         if state.escape is not None:
             raise state.escape
+        if run.death is None:
+            state.environments.give_back(run.environment, subject, invocation.function_name, run.number)
         return self._result(run, answer)
 
     def _begun(self, invocation: Invocation, subject: Subject) -> Run:
@@ -82,7 +90,9 @@ class Runs:
         )
         with state.surroundings.silenced():
             try:
-                with run.subject.environment() as handler:
+                modules = run.environment.modules if state.environments.are_kept else None
+                with run.subject.environment(modules) as handler:
+                    state.environments.begin(run.environment, run.subject, asked=len(run.met) - 1)
                     return run_handler(handler, invocation.payload, context, invocation.request_id)
             except Exception as error:  # noqa: BLE001 - the user's module may raise any exception.
                 return error_answer(error, invocation.request_id)

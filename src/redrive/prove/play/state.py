@@ -9,6 +9,7 @@ from redrive.core.documents import Document
 from redrive.core.errors import Bug
 from redrive.prove.calls.calls import Call
 from redrive.prove.effects.journal import Journal
+from redrive.prove.play.environments import Environments
 from redrive.prove.play.events import Event
 from redrive.prove.play.faults import REDRIVES_MAX, Leg
 from redrive.prove.play.running import Run
@@ -45,6 +46,7 @@ class State:
     sql: Sql
     read_json: Callable[[], Document]
     """What the handler reads of JSON in answers that nobody has given."""
+    environments: Environments
     improvised: Improvised | None
     main: Subject | None
     """The handler under proof, which runs for the trigger's function."""

@@ -33,6 +33,7 @@ from redrive.prove.play.faults import (
     Fault,
     History,
     Leg,
+    Reuse,
     Strike,
 )
 from redrive.prove.play.performance import Moment, Performance
@@ -115,6 +116,8 @@ class Search:
         self._faults_max = faults_max
         self._stems: deque[Stem] = deque()
         self._branches: list[Stem] = []
+        self._is_exploring = True
+        """Whether histories are played in other environments, too."""
         self._visited: dict[tuple[object, ...], bool] = {}
         """The moments that were continued from, and whether further faults were tried there."""
 
@@ -146,12 +149,14 @@ class Search:
 
     def finish(self, path: History, events: list[Event]) -> Violation | None:
         """Play on without faults after a history that was played already; appends what happens to `events`."""
+        self._is_exploring = False
         redriven = [number for number, leg in enumerate(path) if leg.act is Act.REDRIVE]
         after = path[redriven[-1] :] if redriven else path
         is_clean = not any(leg.faults for leg in after)
-        here = Stem(self._performance.save(), Leg(), path, 0, redrives=len(redriven), is_clean=is_clean)
+        onward = Leg(reuse=path[-1].reuse) if path else Leg()
+        here = Stem(self._performance.save(), onward, path, 0, redrives=len(redriven), is_clean=is_clean)
         while self._performance.waiting.is_pending:
-            events += self._performance.play(Leg())
+            events += self._performance.play(onward)
             violation = self._judge.after_leg(self._performance, events)
             if violation is not None or self._performance.is_endless:
                 return violation
@@ -198,13 +203,16 @@ class Search:
             if self._visit(key, may_fail=may_fail):
                 searched.merged += 1
                 return None
-            here = replace(stem, moment=self._performance.save(), leg=Leg(), path=path, beginning=None)
+            onward = Leg(reuse=stem.leg.reuse)
+            here = replace(stem, moment=self._performance.save(), leg=onward, path=path, beginning=None)
             if may_fail:
                 again = self._duplicates(here, is_pending=is_pending)
-                self._stems.extend(one for one in again if one.leg.act in self._choice)
+                chosen = (one for one in again if one.leg.act in self._choice)
+                self._stems.extend(variant for one in chosen for variant in self._in_environments(one))
             if not is_pending:
                 return self._end(here)
-            stem = here
+            stem, *others = self._in_environments(here)
+            self._branches.extend(others)
 
     def _play(self, stem: Stem, *, may_fail: bool) -> bool:
         """Play the leg of a stem from its moment; returns whether the rest was skipped because it is known."""
@@ -240,8 +248,18 @@ class Search:
             if here.redrives and here.is_clean:
                 violation = self._hopeless(here)
             elif here.redrives < REDRIVES_MAX and Act.REDRIVE in self._choice:
-                self._branches.extend(reversed(self._redrives(here)))
+                redrives = reversed(self._redrives(here))
+                self._branches.extend(variant for one in redrives for variant in self._in_environments(one))
         return None if violation is None else Found(here.path, violation)
+
+    def _in_environments(self, stem: Stem) -> list[Stem]:
+        """A stem in a new environment first, then in each that is idle. A history changes over once: what then
+        follows is in environments that were used before, as far as there are any.
+        """
+        if stem.leg.reuse is not Reuse.NEW or not self._is_exploring:
+            return [stem]
+        used = [replace(stem, leg=replace(stem.leg, reuse=one)) for one in self._performance.reusable]
+        return [stem, *used]
 
     def _hopeless(self, here: Stem) -> Violation | None:
         """A violation if the latest possible redrive failed; an immediate redrive may come before a lease has ended."""
@@ -261,7 +279,7 @@ class Search:
             delays = sorted(set(extremes))
         return [
             replace(
-                here, leg=Leg(Act.REDRIVE, delay), redrives=here.redrives + 1, is_clean=True,
+                here, leg=Leg(Act.REDRIVE, delay, reuse=here.leg.reuse), redrives=here.redrives + 1, is_clean=True,
                 is_last=here.is_last or delay not in extremes,
             )
             for delay in delays
@@ -279,7 +297,7 @@ class Search:
             if delay == 0 or age_ms + delay <= DUPLICATES_UNTIL_MS + DAY_MS:
                 for message in range(len(trigger.bodies)):
                     for act in self._acts(message, delay, is_pending=is_pending):
-                        leg = Leg(act, delay, message=message)
+                        leg = Leg(act, delay, message=message, reuse=here.leg.reuse)
                         yield replace(here, leg=leg, faults=here.faults + 1, is_clean=False)
 
     def _acts(self, message: int, delay_ms: int, *, is_pending: bool) -> Iterator[Act]:
@@ -306,7 +324,7 @@ class Search:
         """
         performance = self._performance
         now = performance.stage.now if is_pending or performance.waiting.dead else 0
-        return performance.likeness(), now, performance.outage, stem.redrives, stem.is_clean
+        return performance.likeness(), now, performance.outage, stem.redrives, stem.is_clean, stem.leg.reuse
 
 
 LetsIn = Callable[[Called, Delivered], Iterator[Strike]]
