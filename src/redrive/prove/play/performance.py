@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from redrive.core.clock import Instant
@@ -55,6 +55,8 @@ class Moment:
     runs: int
     outage: str
     messages: Left
+    held: tuple[int, ...] = ()
+    """The numbers of messages that have not come yet."""
     idle: tuple[Idle, ...] = ()
     """The execution environments in which no run is under way."""
 
@@ -154,8 +156,19 @@ class Performance:
 
     @property
     def waiting(self) -> Waiting:
-        """The messages left in the queue, and in the dead-letter queue, at the end of the last leg."""
-        return self._state.messages.waiting
+        """The messages left, and the dead ones, at the end of the last leg. What is held back is left."""
+        waiting = self._state.messages.waiting
+        return replace(waiting, is_pending=True) if self._state.held else waiting
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether another message has not come yet."""
+        return bool(self._state.held)
+
+    @property
+    def may_come_between(self) -> bool:
+        """Whether another message has not come yet, and an earlier one waits to be tried again."""
+        return self.is_holding and self._state.messages.waiting.is_pending
 
     @property
     def reusable(self) -> Sequence[Reuse]:
@@ -191,8 +204,10 @@ class Performance:
         self._state.sent = self._messages_of(trigger)
         self._state.journal = Journal(trigger.work_texts, self._key_names)
         self.stage.begin_leg()
-        for number in range(len(trigger.bodies)):
+        count = 1 if trigger.is_concurrent else len(trigger.bodies)
+        for number in range(count):
             self._state.messages.send(number)
+        self._state.held = tuple(range(count, len(trigger.bodies)))
 
     @contextmanager
     def entered(self, transport: Transport) -> Iterator[None]:
@@ -208,7 +223,8 @@ class Performance:
         """Save the state between two legs."""
         state = self._state
         return Moment(
-            self.stage.save(), state.journal.traces, state.runs, state.outage, state.messages.save(), state.environments.idle
+            self.stage.save(), state.journal.traces, state.runs, state.outage, state.messages.save(), state.held,
+            state.environments.idle,
         )  # fmt: skip
 
     def load(self, moment: Moment) -> None:
@@ -218,7 +234,7 @@ class Performance:
         state.journal.traces = moment.traces
         state.runs, state.outage = moment.runs, moment.outage
         state.messages.load(moment.messages)
-        state.environments.idle = moment.idle
+        state.held, state.environments.idle = moment.held, moment.idle
 
     def likeness(self) -> bytes:
         """A hash for deduplication: two moments with the same hash continue alike as long as no fault strikes.
@@ -253,7 +269,7 @@ class Performance:
             count = waiting.dead - dead
             told = state.messages.told_given_up(count)
             state.events.append(DeadLettered(self.stage.now, count, self.trigger.kind, told))
-        if not waiting.is_pending:
+        if not self.waiting.is_pending:
             state.outage = ""
         return state.events
 
@@ -266,7 +282,12 @@ class Performance:
         self.stage.close()
 
     def _begin_leg(self, leg: Leg) -> None:
-        if leg.act is Act.DELIVER:
+        if leg.act is Act.DELIVER and (not self.is_holding or self._state.messages.look().is_pending):
+            return
+        if leg.act in {Act.DELIVER, Act.NEXT}:
+            if self.is_holding:
+                self.events.append(Sent(self.stage.now, Act.NEXT, self.trigger.kind, self._state.told_held))
+                self._state.send_held()
             return
         if leg.delay_ms:
             self.stage.move_to(self.stage.now + leg.delay_ms)

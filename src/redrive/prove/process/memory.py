@@ -105,7 +105,7 @@ class _Walk:
         return " ".join(self._told)
 
     def _visit(self, value: object) -> None:
-        if value is None or isinstance(value, bool) or isinstance(value, Enum):
+        if value is None or isinstance(value, bool | Enum):
             self._told.append(str(value))
         elif isinstance(value, _PLAIN):
             self._told.append(repr(value))

@@ -187,6 +187,8 @@ class Search:
             events = self._performance.events
             searched.runs += self._performance.runs - stem.moment.runs
             path = (*stem.path, stem.leg)
+            if self._performance.is_holding and self._is_exploring:
+                self._branches.extend(_with_another(stem, events, self._performance.stage.tape))
             if may_fail:
                 struck = _struck(stem, events, self._performance.stage.tape, self._let_in_at, self._choice)
                 self._stems.extend(struck)
@@ -212,6 +214,8 @@ class Search:
             if not is_pending:
                 return self._end(here)
             stem, *others = self._in_environments(here)
+            if self._performance.may_come_between and self._is_exploring:
+                others += self._in_environments(replace(here, leg=replace(here.leg, act=Act.NEXT)))
             self._branches.extend(others)
 
     def _play(self, stem: Stem, *, may_fail: bool) -> bool:
@@ -224,7 +228,7 @@ class Search:
 
         self._performance.is_known = is_known
         try:
-            self._performance.play(stem.leg, stem.beginning, is_marked=may_fail)
+            self._performance.play(stem.leg, stem.beginning, is_marked=may_fail or self._performance.is_holding)
         except Known:
             return True
         except Strayed:  # A handler that behaves differently from run to run is played with its current behaviour.
@@ -295,7 +299,7 @@ class Search:
             if self._performance.waiting.dead and delay >= self._kept_ms:
                 continue
             if delay == 0 or age_ms + delay <= DUPLICATES_UNTIL_MS + DAY_MS:
-                for message in range(len(trigger.bodies)):
+                for message in range(self._sent):
                     for act in self._acts(message, delay, is_pending=is_pending):
                         leg = Leg(act, delay, message=message, reuse=here.leg.reuse)
                         yield replace(here, leg=leg, faults=here.faults + 1, is_clean=False)
@@ -315,7 +319,12 @@ class Search:
 
     def _let_in_at(self, event: Called, given: Delivered) -> Iterator[Strike]:
         """The runs that can come in between at a call."""
-        return _let_in_at(event, self._performance.trigger, len(given.message_ids))
+        return _let_in_at(event, self._performance.trigger, len(given.message_ids), self._sent)
+
+    @property
+    def _sent(self) -> int:
+        """How many messages have come."""
+        return 1 if self._performance.is_holding else len(self._performance.trigger.bodies)
 
     def _key(self, stem: Stem, *, is_pending: bool) -> tuple[object, ...]:
         """The deduplication key: two histories with the same key continue alike.
@@ -324,7 +333,15 @@ class Search:
         """
         performance = self._performance
         now = performance.stage.now if is_pending or performance.waiting.dead else 0
-        return performance.likeness(), now, performance.outage, stem.redrives, stem.is_clean, stem.leg.reuse
+        return (
+            performance.likeness(),
+            now,
+            performance.outage,
+            stem.redrives,
+            stem.is_clean,
+            stem.leg.reuse,
+            performance.is_holding,
+        )
 
 
 LetsIn = Callable[[Called, Delivered], Iterator[Strike]]
@@ -355,6 +372,17 @@ def _struck(
                 )
 
 
+def _with_another(stem: Stem, events: Sequence[Event], tape: Tape) -> Iterator[Stem]:
+    """The stems in which another message comes and is worked on before a call of this leg: this is no fault."""
+    last = max((strike.at for strike in stem.leg.strikes if isinstance(strike.at, int)), default=-1)
+    for event in events:
+        if isinstance(event, Called) and event.index > last and not event.is_nested:
+            mark = tape.marks.get((event.index, False))
+            leg = replace(stem.leg, strikes=(*stem.leg.strikes, Strike(event.index, Fault.BESIDE)))
+            beginning = None if mark is None else Beginning(tape.answers, mark)
+            yield replace(stem, leg=leg, beginning=beginning, struck=event.call)
+
+
 def _delays_of(trigger: Trigger) -> Sequence[int]:
     """How long after it was done something may come again. Whoever awaits an answer asks again at once, or never."""
     if trigger.is_awaited:
@@ -362,7 +390,7 @@ def _delays_of(trigger: Trigger) -> Sequence[int]:
     return BUS_DELAYS_MS if trigger.is_direct else STREAM_DELAYS_MS if trigger.is_stream else DUPLICATE_DELAYS_MS
 
 
-def _let_in_at(event: Called, trigger: Trigger, given: int) -> Iterator[Strike]:
+def _let_in_at(event: Called, trigger: Trigger, given: int, sent: int) -> Iterator[Strike]:
     """Runs that begin and end before a call: with a duplicate, and with a message of this run.
 
     A run before the first call is a run before the whole. A FIFO queue delivers no message twice, and nothing of a
@@ -377,7 +405,7 @@ def _let_in_at(event: Called, trigger: Trigger, given: int) -> Iterator[Strike]:
         yield from (Strike(event.index, fault) for fault in (Fault.AGAIN, Fault.AGAIN_LATE))
         return
     for fault in (Fault.OVERLAP, Fault.OVERLAP_LATE):
-        yield from (Strike(event.index, fault, message) for message in range(len(trigger.bodies)))
+        yield from (Strike(event.index, fault, message) for message in range(sent))
     for fault in () if trigger.is_awaited else (Fault.AGAIN, Fault.AGAIN_LATE):
         yield from (Strike(event.index, fault, message) for message in range(given))
 

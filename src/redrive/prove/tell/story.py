@@ -187,7 +187,7 @@ def _steps_of(event: Event) -> Iterator[Step]:
         case Ended(run=run, ending=ending, answer=answer, kind=kind):
             yield from _end_steps(at, run, ending, answer, _AFTER_FAILURE[kind])
         case Sent(act=act, kind=kind, told=told):
-            yield Step(at, told or _COMES[act, kind], is_fault=act is not Act.REDRIVE)
+            yield Step(at, told or _COMES[act, kind], is_fault=act not in {Act.REDRIVE, Act.NEXT})
         case Shown(run=run, kind=kind):
             yield Step(at, _SHOWN[kind].format(run=run), is_fault=True)
         case DeadLettered(count=count, kind=kind, told=told):
