@@ -39,7 +39,8 @@ class Runs:
         run.environment = state.environments.take(invocation.function_name)
         idle = run.environment.idle
         if idle is not None:
-            run.meet(state.stage.now, sorted(idle.memory.told.items()))
+            run.meet(state.stage.now, idle.told)
+            state.files.put_back(run.number, idle.files)
         state.running.append(run)
         state.surroundings.begin(f"run {invocation.request_id}", state.stage.now)
         delivered = self._delivered(run, invocation)
@@ -52,6 +53,7 @@ class Runs:
         finally:
             state.running.pop()
             state.surroundings.move_to(state.stage.now)
+            files = state.files.contents(run.number) if state.environments.are_kept else {}
             state.files.end(run.number)
             if state.sql.has(run.number) and state.escape is None:
                 state.sql.end(run.number)
@@ -60,7 +62,7 @@ class Runs:
         if state.escape is not None:
             raise state.escape
         if run.death is None:
-            state.environments.give_back(run.environment, subject, invocation.function_name, run.number)
+            state.environments.give_back(run.environment, subject, invocation.function_name, run.number, files)
         return self._result(run, answer)
 
     def _begun(self, invocation: Invocation, subject: Subject) -> Run:
