@@ -19,6 +19,7 @@ from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.search import Found, Progress, Search, Searched
 from redrive.prove.stage.stage import Stage
 from redrive.prove.tell.advice.case import Case
+from redrive.prove.tell.named import example_named, named
 from redrive.prove.tell.story import tell
 from redrive.prove.tell.verdict import Bounds, Counterexample, Verdict, tried_told
 from redrive.prove.world import EndedWorld, World, opened
@@ -51,10 +52,11 @@ def searched_in(
     if example is not None:
         example = _tried(world, options, example, clean.effects)
     is_whole = searched.is_finished and searched.found is None and options.choice.is_whole
-    return replace(
+    verdict = replace(
         _verdict(world, options, clean, searched, example), system=told, accepted=acceptance.occurring,
         unmet=acceptance.unmet if is_whole else (),
     )  # fmt: skip
+    return named(verdict)
 
 
 def _acceptance(world: World, options: Options) -> Acceptance:
@@ -107,7 +109,7 @@ def replayed_in(world: World, history: History, options: Options) -> Counterexam
             f"This history does not fit the handler any more: it does not come to {unmet[0]}.",
             next_step=f"Prove it again: redrive prove {world.name}", exit_code=2,
         )  # fmt: skip
-    return example
+    return None if example is None else example_named(example)
 
 
 def _confirmed(world: World, options: Options, found: Found) -> Counterexample:
