@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redrive.prove.judge.judge import Rule
+from redrive.prove.play.faults import Leg
+from redrive.prove.play.performance import Performance
+from redrive.prove.play.transport import Short
 from redrive.prove.process.memory import Memory, memory_of
 from redrive.prove.process.subject import Modules, subject_of
 from redrive.prove.proving import prove
 from redrive.prove.search.options import Options
+from redrive.prove.stage.trigger import usual_trigger
 
 HOLDERS = """
     import collections, dataclasses, enum, functools
@@ -178,3 +183,57 @@ def test_memory_of_any_kind_is_found_and_named_only_where_environments_are_used_
         "in the same environment as run 1 before, which still has what it left in" in one.text for one in found.steps
     )
     assert cold is None
+
+
+DIES = """
+    import json, boto3
+    begun = []
+    def handler(event, context):
+        for record in event["Records"]:
+            order = json.loads(record["body"])
+            boto3.resource("dynamodb").Table("orders").put_item(Item={"id": order["id"], "begun": len(begun)})
+            begun.append(order["id"])
+            %s
+"""
+
+
+@pytest.mark.parametrize("ends", ["import os; os._exit(1) if False else None", "raise SystemExit(1)"])
+def test_run_that_dies_takes_its_environment_with_it(tmp_path: Path, ends: str) -> None:
+    (tmp_path / "dies.py").write_text(textwrap.dedent(DIES % ends))
+    subject = subject_of("dies:handler", tmp_path)
+    with contextlib.closing(Performance(subject, seed=0, is_warm=True)) as performance:
+        performance.begin(usual_trigger(performance.stage, ('{"id": "order-1"}',)))
+        with performance.entered(Short(performance.stage)):
+            performance.stage.call(
+                "dynamodb", "CreateTable", TableName="orders", BillingMode="PAY_PER_REQUEST",
+                KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+                AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+            )  # fmt: skip
+            performance.play(Leg())
+
+            assert len(performance.reusable) == (0 if "SystemExit" in ends else 1)
+
+
+def everything(performance: Performance) -> object:
+    """Takes no two moments for equal."""
+    return object()
+
+
+def test_pruned_search_in_used_environments_finds_what_a_thorough_one_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "app.py").write_text(
+        textwrap.dedent(GOES_BY.format("seen = []", "if len(seen) > 1: continue; seen.append(1)"))
+    )
+    (tmp_path / "late.py").write_text(
+        textwrap.dedent(GOES_BY.format("seen = []", "seen.append(1)\n            if len(seen) > 1: continue"))
+    )
+    options = Options(faults=1, bodies=('{"id": "order-1"}',))
+    pruned = [prove(subject_of(f"{name}:handler", tmp_path), options) for name in ("app", "late")]
+
+    monkeypatch.setattr(Performance, "likeness", everything)
+    thorough = [prove(subject_of(f"{name}:handler", tmp_path), options) for name in ("app", "late")]
+
+    rules = [one.counterexample and one.counterexample.violation.rule for one in pruned]
+    assert rules == [None, Rule.ALL]
+    assert rules == [one.counterexample and one.counterexample.violation.rule for one in thorough]

@@ -10,7 +10,7 @@ import json
 import boto3
 
 invoices = boto3.resource("dynamodb").Table("invoices")
-lines = []
+lines: list = []
 
 
 def handler(event, context):

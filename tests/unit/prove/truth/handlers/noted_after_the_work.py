@@ -9,7 +9,7 @@ import json
 import boto3
 
 orders = boto3.resource("dynamodb").Table("orders")
-seen = set()
+seen: set = set()
 
 
 def handler(event, context):
