@@ -254,7 +254,7 @@ class LogEvents:
 def write_log_events(runtime: str) -> None:
     """Have AWS's runtime log by events. Our own runtimes do that themselves."""
     if runtime == "awslambdaric":
-        importlib.import_module("awslambdaric.bootstrap").create_log_sink = LogEvents
+        vars(importlib.import_module("awslambdaric.bootstrap"))["create_log_sink"] = LogEvents
 
 
 def load_ahead(package_root: str, runtime: str) -> None:
