@@ -68,6 +68,7 @@ class Ports:
     export: Callable[[Sequence[Letter]], None]
     gates: Sequence[Gate] = ()
     spread: Spread = map
+    receives: int = RECEIVES
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,9 @@ class Redriving:
         size = sum(len(held.letter.body) for held in self._held)
         if len(self._held) >= HELD_MAX or size >= HELD_BYTES_MAX:
             return []
-        receives = RECEIVES if self._pace.most is None else max(1, min(RECEIVES, self._pace.most // BATCH))
+        receives = self._ports.receives
+        if self._pace.most is not None:
+            receives = max(1, min(receives, self._pace.most // BATCH))
         fresh = self._hidden.receive(receives, self._ports.spread, self._is_gone)
         self.account.seen += len(fresh)
         return fresh
