@@ -1,4 +1,4 @@
-"""Runs of a plan that die: before each call of AWS that changes something, before each write of the journal, in its middle.
+"""Runs of a plan that die: before each call of AWS that changes something, before and in each write of the journal.
 
 A world has a dead-letter queue with letters of several kinds. A run is killed at one place, and a new run goes on with
 the journal that is left. `faults` says which promise was broken.
