@@ -222,12 +222,10 @@ def everything(performance: Performance) -> object:
 def test_pruned_search_in_used_environments_finds_what_a_thorough_one_finds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "app.py").write_text(
-        textwrap.dedent(GOES_BY.format("seen = []", "if len(seen) > 1: continue; seen.append(1)"))
-    )
-    (tmp_path / "late.py").write_text(
-        textwrap.dedent(GOES_BY.format("seen = []", "seen.append(1)\n            if len(seen) > 1: continue"))
-    )
+    skips = "if order['id'] in seen: continue"
+    texts = {"app": skips, "late": f"{skips}\n            seen.append(order['id'])"}
+    for name, asked in texts.items():
+        (tmp_path / f"{name}.py").write_text(textwrap.dedent(GOES_BY.format("seen = []", asked)))
     options = Options(faults=1, bodies=('{"id": "order-1"}',))
     pruned = [prove(subject_of(f"{name}:handler", tmp_path), options) for name in ("app", "late")]
 

@@ -103,16 +103,16 @@ class Environments:
 
     def give_back(
         self, environment: Environment, subject: Subject, function: str, run: int, files: Mapping[str, bytes]
-    ) -> None:
-        """A run has ended, and its process lives. An environment that is as a new one is none to keep."""
+    ) -> bool:
+        """A run has ended, and its process lives: whether its environment is kept. One that is as a new one is not."""
         if not self.are_kept or not environment.is_begun or not environment.modules:
-            return
+            return False
         memory, new = memory_of(environment.modules), self._new[subject.name]
         if memory.unkept:
             self.unkept = memory.unkept
-            return
+            return False
         if memory.told == new.told and not environment.has_asked and not files:
-            return
+            return False
         idle = Idle(
             function, run, environment.modules, memory, files, (*memory.names_changed(new), *map(_under_tmp, files)),
             environment.has_asked,
@@ -120,6 +120,7 @@ class Environments:
         others = [one for one in self.idle if one.function == function]
         dropped = others[KEPT_MAX - 1 :]
         self.idle = (idle, *(one for one in self.idle if one not in dropped))
+        return True
 
 
 def _under_tmp(name: str) -> str:
