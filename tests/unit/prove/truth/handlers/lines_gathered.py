@@ -10,7 +10,7 @@ import json
 import boto3
 
 invoices = boto3.resource("dynamodb").Table("invoices")
-lines: list = []
+lines: list[int] = []
 
 
 def handler(event, context):

@@ -10,7 +10,7 @@ import json
 import boto3
 
 orders = boto3.resource("dynamodb").Table("orders")
-seen: set = set()
+seen: set[str] = set()
 
 
 def handler(event, context):
