@@ -39,7 +39,7 @@ def test_each_run_begins_with_an_empty_tmp(tmp_path: Path) -> None:
         tmp_path,
         """
 with open("/tmp/redrive-test-log.txt", "a") as file:
-    file.write("one ")
+    file.write("one ", warm=False)
 done(event, pathlib.Path("/tmp/redrive-test-log.txt").read_text())
 """,
     )
