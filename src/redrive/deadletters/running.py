@@ -22,6 +22,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.deadletters.account import Account
 from redrive.deadletters.canary import Canaries
+from redrive.deadletters.causes import Cause
 from redrive.deadletters.contents import Contents, Unfetched, is_elsewhere
 from redrive.deadletters.destinations import Destination, SourcesOf
 from redrive.deadletters.gates import Gate
@@ -34,6 +35,7 @@ from redrive.deadletters.peek import BATCH, EMPTY_RECEIVES, Depth, depth_of
 from redrive.deadletters.plan import Plan
 from redrive.deadletters.sending import Sender
 from redrive.deadletters.sorting import Because, Deletes, Discards, Sends, Sorter, Stays, Wishes
+from redrive.deadletters.watching import Watch
 from redrive.handler.failures import Kind
 
 RECEIVES = 20
@@ -71,6 +73,8 @@ class Ports:
     gates: Sequence[Gate] = ()
     spread: Spread = map
     receives: int = RECEIVES
+    watch: Watch | None = None
+    """Asks what became of the first letters; without it only their return to the queue tells."""
     contents: Contents | None = None
     """Fetches work that letters do not hold; without it they stay."""
 
@@ -214,9 +218,18 @@ class Redriving:
             self._leave(ready.held, Stays(why, Because.PLAN))
         elif (until := self._canaries.waits_until(cause, now)) is not None:
             self._held.append(replace(ready.held, due_at=until))
+        elif why := self._bad_news(cause):
+            self._canaries.stop(cause, why)
+            self._leave(ready.held, Stays(why, Because.PLAN))
         else:
-            self._canaries.admitted(cause, now)
+            if self._canaries.admitted(cause, now) and self._ports.watch is not None:
+                self._ports.watch.begin(ready.held.letter)
             todo.ready.append(ready)
+
+    def _bad_news(self, cause: Cause) -> str:
+        """Why no more letters of a cause should go, asked once, at the end of the watch of its first letters."""
+        first, since = self._canaries.ended_watch(cause) if self._ports.watch is not None else ((), 0)
+        return self._ports.watch.bad_news(first, since) if self._ports.watch is not None and first else ""
 
     def _is_blocked(self, letter: Letter) -> bool:
         return self._hidden.is_fifo and letter.group_id in self._stopped_groups
@@ -361,7 +374,7 @@ class Redriving:
     def _settle(self, held: Held, sends: Sends, outcome: SendOutcome, now: Instant) -> None:
         cause = sends.rule.cause
         if isinstance(outcome, Accepted):
-            self._canaries.accepted(cause, outcome.id)
+            self._canaries.accepted(cause, outcome.id, held.letter, sends.to)
         elif isinstance(outcome, Refused) and outcome.kind is Kind.THROTTLED:
             self.account.throttled += 1
             self._canaries.throttled(cause)
