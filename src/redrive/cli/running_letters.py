@@ -32,8 +32,9 @@ from redrive.deadletters.journal import MalformedJournal, open_journal
 from redrive.deadletters.letter import Letter
 from redrive.deadletters.peek import HIDDEN_S_MAX, depth_of, hidden_s_for
 from redrive.deadletters.plan import MalformedPlan, Plan, read_plan
+from redrive.deadletters.ports import Ports
 from redrive.deadletters.preflighted import Preflighted
-from redrive.deadletters.running import Ports, Redriving
+from redrive.deadletters.running import Redriving
 from redrive.deadletters.sending import Sender
 from redrive.deadletters.sorting import Wishes
 from redrive.deadletters.sources import Source, find_sources

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,11 @@ WATCH_S = 60
 ERRORS_MAX = 10
 THROTTLES_MAX = 100
 COME_BACK_MAX = 10
+
+
+_MEMBERS = frozenset(
+    {"redrive_plan", "queue", "made_at", "by", "why", "rate", "rate_max", "canary", "stop", "groups"}
+)  # fmt: skip
 
 
 class MalformedPlan(ValueError):
@@ -163,11 +168,7 @@ def read_plan(text: str) -> Plan:
         raise MalformedPlan(f"it is no JSON: {error}") from error
     if not isinstance(told, dict) or told.get("redrive_plan") != FORMAT:
         raise MalformedPlan(f"it is no plan: `redrive_plan` is not {FORMAT}")
-    _only(
-        told,
-        {"redrive_plan", "queue", "made_at", "by", "why", "rate", "rate_max", "canary", "stop", "groups"},
-        "the plan",
-    )
+    _only(told, _MEMBERS, "the plan")
     groups = told.get("groups")
     if not isinstance(groups, list) or not isinstance(told.get("queue"), str):
         raise MalformedPlan("it needs `queue`, a URL, and `groups`, a list")
@@ -234,7 +235,7 @@ def _read_rule(told: object, where: str) -> Rule:
     )  # fmt: skip
 
 
-def _only(told: Document, names: set[str], where: str) -> None:
+def _only(told: Document, names: Set[str], where: str) -> None:
     """Refuse names that nobody reads: a misspelled `patch` would send letters as they are."""
     unknown = sorted(set(told) - names)
     if unknown:

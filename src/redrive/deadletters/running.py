@@ -13,33 +13,27 @@ stays stops its group.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.deadletters.account import Account
 from redrive.deadletters.canary import Canaries
 from redrive.deadletters.causes import Cause
-from redrive.deadletters.contents import Contents, Unfetched, is_elsewhere
-from redrive.deadletters.destinations import Destination, SourcesOf
-from redrive.deadletters.gates import Gate
-from redrive.deadletters.hiding import Held, Hidden, Spread
-from redrive.deadletters.journal import Journal, Known
+from redrive.deadletters.destinations import Destination
+from redrive.deadletters.hiding import Held, Hidden
+from redrive.deadletters.journal import Known
 from redrive.deadletters.letter import Letter
-from redrive.deadletters.outcomes import Accepted, Parcel, Refused, SendOutcome, outcome_of
+from redrive.deadletters.outcomes import Accepted, Parcel, Refused, SendOutcome
 from redrive.deadletters.pace import Pace
+from redrive.deadletters.parcels import parcel_of, until_of
 from redrive.deadletters.peek import BATCH, EMPTY_RECEIVES, Depth, depth_of
 from redrive.deadletters.plan import Plan
-from redrive.deadletters.sending import Sender
+from redrive.deadletters.ports import Ports
 from redrive.deadletters.sorting import Because, Deletes, Discards, Sends, Sorter, Stays, Wishes
-from redrive.deadletters.watching import Watch
 from redrive.handler.failures import Kind
-
-RECEIVES = 20
-"""How many receives a round has: two hundred letters share the writes of the journal."""
 
 REQUESTS = 20
 """How many requests share the writes of the journal; between them the conditions that stop a run are looked at."""
@@ -57,26 +51,6 @@ POLL_MS = 2 * SECOND_MS
 
 BLOCKED = Stays("an earlier letter of its message group stays", Because.PLAN)
 STOPPED = Stays("the run was stopped before", Because.PLAN)
-
-
-@dataclass(frozen=True, slots=True)
-class Ports:
-    """What a run needs from outside. `wait` waits so many seconds; `export` returns when the letters are on disk."""
-
-    sqs: Any
-    sender: Sender
-    journal: Journal
-    now: Callable[[], Instant]
-    wait: Callable[[float], None]
-    sources: SourcesOf
-    export: Callable[[Sequence[Letter]], None]
-    gates: Sequence[Gate] = ()
-    spread: Spread = map
-    receives: int = RECEIVES
-    watch: Watch | None = None
-    """Asks what became of the first letters; without it only their return to the queue tells."""
-    contents: Contents | None = None
-    """Fetches work that letters do not hold; without it they stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +298,7 @@ class Redriving:
         self._journal.sending([ready.held.letter.message_id for ready in letters], to.text, now)
 
         def send(batch: Sequence[_Ready]) -> Sequence[SendOutcome]:
-            parcels = [self._parcel(to, ready) for ready in batch]
+            parcels = [parcel_of(ready.held.letter, ready.sends, self._ports.contents) for ready in batch]
             whole = [one for one in parcels if isinstance(one, Parcel)]
             outcomes = iter(self._ports.sender.send(to, whole) if whole else ())
             return [next(outcomes) if isinstance(one, Parcel) else one for one in parcels]
@@ -335,22 +309,6 @@ class Redriving:
             accepted += self._answered(batch, outcomes)
         self._journal.durable()
         self._delete(accepted)
-
-    def _parcel(self, to: Destination, ready: _Ready) -> Parcel | Refused:
-        """What is sent for a letter; work that stands elsewhere is fetched now."""
-        letter, sends = ready.held.letter, ready.sends
-        if not is_elsewhere(letter, to):
-            return Parcel(letter, sends.text)
-        if self._ports.contents is None:
-            return Refused("NoContent", "its work is not in the letter", Kind.PERMANENT)
-        try:
-            work = replace(letter.work, text=self._ports.contents.text(letter))
-            return Parcel(letter, sends.rule.text_of(replace(letter, work=work)))
-        except (Unfetched, ValueError) as error:
-            return Refused("NoContent", str(error), Kind.PERMANENT)
-        except (ClientError, BotoCoreError) as error:
-            outcome = outcome_of(error)
-            return outcome if isinstance(outcome, Refused) else Refused("NoContent", outcome.message, Kind.TRANSIENT)
 
     def _answered(self, batch: Sequence[_Ready], outcomes: Sequence[SendOutcome]) -> list[Held]:
         """Write what became of a batch; answers the letters that were accepted."""
@@ -394,7 +352,7 @@ class Redriving:
         self._hidden.keep(held)
         self.account.leave(letter.message_id, stays.reason)
         if letter.work.batch is not None and self._ports.contents is not None:
-            self.account.keep_records(self._until(letter))
+            self.account.keep_records(until_of(letter, self._ports.contents))
         if self._hidden.is_fifo:
             self._stopped_groups.add(letter.group_id)
             self._stopped_by_sending.add(letter.group_id)
@@ -403,14 +361,6 @@ class Redriving:
         elif stays.by is Because.RETURN:
             self.account.came_back += 1
             self._canaries.came_back(letter.message_id, letter.work.id)
-
-    def _until(self, letter: Letter) -> Instant | None:
-        """When the stream drops the records of a letter that stays; None if that cannot be asked."""
-        assert self._ports.contents is not None, "asked only where work is fetched"
-        try:
-            return self._ports.contents.until(letter)
-        except (ClientError, BotoCoreError):
-            return None
 
     def _discard(self, discards: Sequence[tuple[Held, str]]) -> None:
         if not discards:

@@ -6,9 +6,9 @@
     sent elsewhere                  an invocation, an execution, an event, a message of a topic cannot be taken back
     doubtful                        nobody knows where it is: nothing is done
 
-A message that waits is found by receiving the whole target queue, which hides its messages for the time of the look, and
-counts as a receive. A letter comes back as a new message, under a new id: the attributes of a redrive policy, and those
-in which a service said why it had failed, are not restored, unless an export has them.
+A message that waits is found by receiving the whole target queue, which hides its messages for the time of the look,
+and counts as a receive. A letter comes back as a new message, under a new id: what a redrive policy, or a service, said
+of its failure is not restored, unless an export has it.
 
 As in a run, the journal on disk says what is about to be sent back before that is sent, and a message is deleted in the
 target queue only after its return is on disk: a kill never loses one.
@@ -78,8 +78,8 @@ def judged(
 ) -> Undoing:  # fmt: skip
     """Say of each letter of a journal what can be undone.
 
-    `exported` are the lines of the export; `look` receives all messages of a queue, given as in a destination, each with
-    the URL of the queue. Errors: ClientError.
+    `exported` are the lines of the export; `look` receives all messages of a queue, named as in a destination, each
+    with the URL of the queue. Errors: ClientError.
     """
     found = Undoing()
     discarded = journal.discarded_letters

@@ -28,7 +28,7 @@ FAILING = 0.5
 """The part of a function's invocations that have failed, from which on nothing more is sent."""
 
 
-class Watch:
+class FirstLetters:
     """Asks what became of letters. `memory` is the ledger, if one is named."""
 
     def __init__(self, client: Client, now: Callable[[], Instant], memory: Memory | None = None) -> None:

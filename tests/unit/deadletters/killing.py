@@ -31,7 +31,8 @@ from redrive.deadletters.hiding import Hidden
 from redrive.deadletters.journal import Journal, open_journal
 from redrive.deadletters.letter import Letter, Origin
 from redrive.deadletters.plan import Action, Canary, Plan, Rule, Stop
-from redrive.deadletters.running import Ports, Redriving
+from redrive.deadletters.ports import Ports
+from redrive.deadletters.running import Redriving
 from redrive.deadletters.sending import Sender
 from redrive.deadletters.sorting import Wishes
 from redrive.testing.world import World
