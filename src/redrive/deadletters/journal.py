@@ -241,16 +241,26 @@ def open_journal(file: IO[bytes], sync: Callable[[], None], queue_url: str) -> J
     return journal
 
 
+def queue_of(file: IO[bytes]) -> str:
+    """The URL of the queue whose journal a file is. Errors: MalformedJournal."""
+    file.seek(0)
+    return _head(file.readline())
+
+
 def _header(queue_url: str) -> bytes:
     return json.dumps({"redrive_journal": FORMAT, "queue": queue_url}).encode() + b"\n"
 
 
 def _check(line: bytes, queue_url: str) -> None:
+    if _head(line) != queue_url:
+        raise MalformedJournal(f"it is the journal of {_head(line)}")
+
+
+def _head(line: bytes) -> str:
     try:
         head = json.loads(line)
     except ValueError:
         head = None
     if not isinstance(head, dict) or head.get("redrive_journal") != FORMAT:
         raise MalformedJournal("it is no journal of `redrive dlq`")
-    if head.get("queue") != queue_url:
-        raise MalformedJournal(f"it is the journal of {head.get('queue')}")
+    return str(head.get("queue"))

@@ -14,17 +14,22 @@ https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
 
 from redrive.core.clock import MINUTE_MS, Instant
 from redrive.core.documents import Document
 from redrive.deadletters.account import Account
-from redrive.deadletters.destinations import Destination, To
+from redrive.deadletters.causes import cause_of
+from redrive.deadletters.destinations import Destination, SourcesOf, To
+from redrive.deadletters.gates import Gate
 from redrive.deadletters.journal import Journal
-from redrive.deadletters.letter import Origin
+from redrive.deadletters.letter import Letter, Origin
 from redrive.deadletters.peek import depth_of
-from redrive.deadletters.plan import Action, Plan, Rule
+from redrive.deadletters.plan import Action, By, Plan, Rule
 from redrive.deadletters.sources import Source
 
 RATE_MAX = 500
@@ -53,6 +58,32 @@ def why_not(plan: Plan, sources: Sequence[Source]) -> str:
     if plan.stop.age_s is not None:
         return "older letters stay: a task moves all"
     return _why_not_rate(plan)
+
+
+def decided(plan: Plan, sources: SourcesOf) -> Plan:
+    """A plan with its way, letter by letter or by one task, and the reason. Errors: ClientError."""
+    # Sources are asked last: that takes a request for each queue, schedule, rule, function and subscription.
+    of_queue = next((rule.cause.source_arn for rule in plan.rules), "")
+    assumed: Source = {"kind": "queue", "name": of_queue, "arn": of_queue}
+    why = why_not(plan, [assumed]) or why_not(plan, sources())
+    if why:
+        return replace(plan, by=By.LETTERS, why=why)
+    return replace(plan, by=By.MOVE_TASK, why="the whole queue goes back to its one source, as it is")
+
+
+def refused_by(letters: Iterable[Letter], plan: Plan, gates: Sequence[Gate]) -> str:
+    """Why the letters that are in the queue cannot be moved all at once: one is of no group, or a gate refuses it."""
+    for letter in letters:
+        if letter.origin is not Origin.QUEUE or plan.rule_of(cause_of(letter)) is None:
+            return f"{letter.message_id} is of no group of the plan"
+        for gate in gates:
+            try:
+                refusal = gate.refusal(letter, Destination(To.QUEUE, letter.source_arn))
+            except (ClientError, BotoCoreError) as error:
+                return f"{type(gate).__name__} could not be asked: {error}"
+            if refusal is not None:
+                return f"{refusal.gate}: {refusal.reason} ({letter.message_id})"
+    return ""
 
 
 def _why_not_rule(rule: Rule, source_arn: str) -> str:

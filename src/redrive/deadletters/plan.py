@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -235,7 +236,7 @@ def _read_rule(told: object, where: str) -> Rule:
     )  # fmt: skip
 
 
-def _only(told: Document, names: Set[str], where: str) -> None:
+def _only(told: Document, names: AbstractSet[str], where: str) -> None:
     """Refuse names that nobody reads: a misspelled `patch` would send letters as they are."""
     unknown = sorted(set(told) - names)
     if unknown:

@@ -204,4 +204,4 @@ def _entry(body: str, attributes: Mapping[str, Any], group_id: str) -> Document:
 
 
 def _attribute(told: Any) -> Document:
-    return {name: told[name] for name in ("DataType", "StringValue") if name in told}
+    return {name: told[name] for name in ("DataType", "StringValue", "BinaryValue") if name in told}
