@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,7 +75,9 @@ def check(
 
 def _record(queue: str, reason: str, refused: list[Row], now: Instant) -> None:
     """Keep who was overridden, and why, beside the verdicts of the project."""
-    gates = {f"{row.gate}: {row.reason}": row.count for row in refused}
+    gates: Counter[str] = Counter()
+    for row in refused:
+        gates[f"{row.gate}: {row.reason}"] += row.count
     OVERRIDES.parent.mkdir(parents=True, exist_ok=True)
     with OVERRIDES.open("a", encoding="utf-8") as out:
         told = {"at": format_instant(now), "queue": queue, "reason": reason, "letters_by_gate": gates}

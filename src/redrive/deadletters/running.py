@@ -32,6 +32,7 @@ from redrive.deadletters.parcels import parcel_of, until_of
 from redrive.deadletters.peek import BATCH, EMPTY_RECEIVES, Depth, depth_of
 from redrive.deadletters.plan import Plan
 from redrive.deadletters.ports import Ports
+from redrive.deadletters.setbacks import credentials_gone, lacks_credentials, patiently
 from redrive.deadletters.sorting import Because, Deletes, Discards, Sends, Sorter, Stays, Wishes
 from redrive.handler.failures import Kind
 
@@ -96,24 +97,43 @@ class Redriving:
         What stays is visible again at the end, also after an interruption. Errors: ClientError, BotoCoreError.
         """
         try:
-            empty = 0
-            while not self.account.stopped and (self._held or empty < EMPTY_RECEIVES):
-                fresh = self._received()
-                due = self._due()
-                empty = 0 if fresh or due else empty + 1
-                self._work([*due, *fresh])
-                self._check()
-                yield self.account
-                if self._held and not fresh and not due and not self.account.stopped:
-                    self._idle()
+            yield from self._rounds()
+        except ClientError as error:
+            code = str(error.response["Error"].get("Code", ""))
+            if not lacks_credentials(code):
+                raise
+            self.account.stopped = credentials_gone(code)
         finally:
             for held in (*self._held, *self._in_hand):
                 self._hidden.keep(held)
             self.account.doubtful = sorted(self._journal.doubts)
             self.account.undeleted = len(self._journal.undeleted)
-            self._hidden.show_again()
-        if self.account.undeleted and not _length(depth_of(self._ports.sqs, self._plan.queue)):
+            self._show_again()
+        if self.account.undeleted and not self.account.stopped and not self._waiting():
             self.account.undeleted = 0  # They are gone; the last lines of an earlier run's journal were lost.
+
+    def _rounds(self) -> Iterator[Account]:
+        empty = 0
+        while not self.account.stopped and (self._held or empty < EMPTY_RECEIVES):
+            fresh = self._received()
+            due = self._due()
+            empty = 0 if fresh or due else empty + 1
+            self._work([*due, *fresh])
+            self._check()
+            yield self.account
+            if self._held and not fresh and not due and not self.account.stopped:
+                self._idle()
+
+    def _show_again(self) -> None:
+        """Show what stays. Where that is refused, the letters come back when their time is over."""
+        try:
+            self._hidden.show_again()
+        except ClientError as error:
+            if not lacks_credentials(str(error.response["Error"].get("Code", ""))):
+                raise
+
+    def _waiting(self) -> int:
+        return _length(depth_of(self._ports.sqs, self._plan.queue))
 
     def _received(self) -> list[Held]:
         size = sum(len(held.letter.body) for held in self._held)
@@ -122,7 +142,9 @@ class Redriving:
         receives = self._ports.receives
         if self._pace.most is not None:
             receives = max(1, min(receives, self._pace.most // BATCH))
-        fresh = self._hidden.receive(receives, self._ports.spread, self._is_gone)
+        fresh = patiently(
+            lambda: self._hidden.receive(receives, self._ports.spread, self._is_gone), self._ports.wait
+        )  # fmt: skip
         self.account.seen += len(fresh)
         return fresh
 
@@ -342,6 +364,8 @@ class Redriving:
             self._canaries.failed(cause)
             why = f"{sends.to.text} refused it: {outcome.code}: {outcome.message}"
             self._leave(held, Stays(why, Because.PLAN))
+            if lacks_credentials(outcome.code):
+                self.account.stopped = credentials_gone(outcome.code)
         else:
             self.account.unknown += 1
             self._canaries.failed(cause)
@@ -375,7 +399,7 @@ class Redriving:
 
     def _delete(self, letters: Sequence[Held]) -> None:
         """Delete letters. One that cannot be deleted is deleted by the next run."""
-        gone = list(self._hidden.delete(letters, self._ports.spread))
+        gone = patiently(lambda: list(self._hidden.delete(letters, self._ports.spread)), self._ports.wait)
         if gone:
             self._journal.deleted(gone, self._ports.now())
             self.account.deleted += len(gone)
@@ -388,7 +412,7 @@ class Redriving:
             (account.throttled, stop.throttles, "letters were throttled"),
             (account.came_back, stop.came_back, "letters have failed again"),
         ):
-            if count and count >= most:
+            if count and count >= most and not account.stopped:
                 account.stopped = f"{count} {what}"
 
 
