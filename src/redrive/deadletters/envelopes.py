@@ -212,9 +212,8 @@ def _form(document: Mapping[str, object]) -> Form:
         return Form.NOTIFICATION
     if all(name in document for name in _EVENT):
         return Form.EVENT
-    if any(isinstance(document.get(name), Mapping) for name in _BATCHES) and (
-        "requestContext" in document or "context" in document
-    ):
+    is_batch = any(isinstance(document.get(name), Mapping) for name in _BATCHES)
+    if is_batch and ("requestContext" in document or "context" in document):
         return Form.BATCH
     if "requestPayload" in document and "functionArn" in _mapping(document.get("requestContext")):
         return Form.INVOCATION
