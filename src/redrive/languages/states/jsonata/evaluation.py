@@ -283,7 +283,7 @@ def _with_nulls(value: object) -> object:
 def _without_nulls(value: object, budget: Budget | None, depth: int) -> object:
     """A value of the library's as JSON. Errors: UnsupportedResult, FailedEvaluation for a value that is too large."""
     if budget is not None:
-        budget.charge(1)
+        budget.charge(2)
     if depth > 200:
         raise too_deep()
     match value:
