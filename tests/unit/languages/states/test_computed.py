@@ -51,8 +51,8 @@ def test_wait_lasts_as_long_as_it_says_and_never_ends_before_it_began() -> None:
             {"TimestampPath": "$.x"},
             {"x": "2024-01-01"},
             (
-                "The TimestampPath parameter does not reference a valid ISO-8601 extended offset date-time format string: "
-                "$.x == 2024-01-01"
+                "The TimestampPath parameter does not reference a valid ISO-8601 extended offset date-time "
+                "format string: $.x == 2024-01-01"
             ),
         ),
     ],

@@ -76,8 +76,8 @@ def test_result_is_selected_put_into_the_input_and_cut_out(members: dict[str, An
         (
             {"InputPath": "$.order", "Parameters": {"v.$": "$.zip"}},
             (
-                """The JSONPath '$.zip' specified for the field 'v.$' could not be found in the input '{"id":7,"lines":"""
-                """[{"sku":"a"},{"sku":"b"}]}'"""
+                """The JSONPath '$.zip' specified for the field 'v.$' could not be found in the input """
+                """'{"id":7,"lines":[{"sku":"a"},{"sku":"b"}]}'"""
             ),
         ),
     ],

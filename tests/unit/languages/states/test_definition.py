@@ -34,8 +34,8 @@ RECORDED = [
     (
         {"X": {"Type": "No"}},
         (
-            "SCHEMA_VALIDATION_FAILED: The field 'Type' should have one of these values: [Task, Wait, Pass, Succeed, Fail, "
-            "Choice, Parallel, Map] at /States/X/Type"
+            "SCHEMA_VALIDATION_FAILED: The field 'Type' should have one of these values: [Task, Wait, Pass, "
+            "Succeed, Fail, Choice, Parallel, Map] at /States/X/Type"
         ),
     ),
     (
@@ -53,15 +53,15 @@ RECORDED = [
     (
         {"X": {"Type": "Pass", "Parameters": {"f.$": "x"}, "End": True}},
         (
-            "SCHEMA_VALIDATION_FAILED: The value for the field 'f.$' must be a valid JSONPath or a valid intrinsic function "
-            "call at /States/X/Parameters"
+            "SCHEMA_VALIDATION_FAILED: The value for the field 'f.$' must be a valid JSONPath or a valid "
+            "intrinsic function call at /States/X/Parameters"
         ),
     ),
     (
         {"X": {"Type": "Task", "Resource": "f", "End": True}},
         (
-            "SCHEMA_VALIDATION_FAILED: The resource provided ARN is not recognized. The value is not a valid resource ARN, "
-            "or the resource is not available in this region. at /States/X/Resource"
+            "SCHEMA_VALIDATION_FAILED: The resource provided ARN is not recognized. The value is not a valid "
+            "resource ARN, or the resource is not available in this region. at /States/X/Resource"
         ),
     ),
     ({"X": {"Type": "Pass", "Next": "Y"}}, "MISSING_TRANSITION_TARGET: Missing 'Next' target: Y at /States/X/Next"),
@@ -131,8 +131,8 @@ def test_faults_are_joined_in_the_refusal() -> None:
         (
             "abc",
             (
-                "Unrecognized token 'abc': was expecting (JSON String, Number, Array, Object or token 'null', 'true' or "
-                "'false') at [Source: (String)\"abc\"; line: 1, column: 4]"
+                "Unrecognized token 'abc': was expecting (JSON String, Number, Array, Object or token 'null', "
+                "'true' or 'false') at [Source: (String)\"abc\"; line: 1, column: 4]"
             ),
         ),
         (
@@ -241,8 +241,8 @@ def test_field_that_does_not_fit_is_told_with_its_place(state: dict[str, Any], p
 def test_jsonata_machine_has_no_jsonpath_states() -> None:
     assert _told({"X": {**PASS, "QueryLanguage": "JSONPath"}}, QueryLanguage="JSONata") == [
         (
-            "SCHEMA_VALIDATION_FAILED: 'QueryLanguage' can not be 'JSONPath' if set to 'JSONata' for whole state machine at "
-            "/States/X"
+            "SCHEMA_VALIDATION_FAILED: 'QueryLanguage' can not be 'JSONPath' if set to 'JSONata' for whole "
+            "state machine at /States/X"
         )
     ]
     mixed = machine({"X": {**PASS, "QueryLanguage": "JSONata"}})

@@ -155,7 +155,8 @@ def test_faults_of_an_expression_are_found_without_evaluating_it() -> None:
 
 def test_library_comes_with_the_first_expression_and_keeps_the_limits_of_the_process() -> None:
     script = (
-        "import sys; import redrive.languages.states as s; limit = sys.getrecursionlimit(); early = 'jsonata' in sys.modules;"
+        "import sys; import redrive.languages.states as s; limit = sys.getrecursionlimit();"
+        "early = 'jsonata' in sys.modules;"
         "from redrive.languages.states.jsonata import fault_of; fault_of('1');"
         "print(early, 'jsonata' in sys.modules, sys.getrecursionlimit() == limit)"
     )

@@ -52,8 +52,8 @@ def test_items_are_the_elements_of_the_array_at_the_path() -> None:
             {"QueryLanguage": "JSONata", "Items": "{% $states.input.a %}"},
             "States.QueryEvaluationError",
             (
-                "The JSONata expression '$states.input.a' specified for the field 'Items' returned an unexpected result type. "
-                "Expected 'array', but was 'number' for value: 5"
+                "The JSONata expression '$states.input.a' specified for the field 'Items' returned an "
+                "unexpected result type. Expected 'array', but was 'number' for value: 5"
             ),
         ),
     ],
