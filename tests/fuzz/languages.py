@@ -25,7 +25,7 @@ from redrive.wire.protocols.query import form_of
 from redrive.wire.protocols.timestamps import read_text
 from redrive.wire.route import Router, Unroutable
 from redrive.wire.signatures.sigv4 import credential_of
-from tests.fuzz import sentences
+from tests.fuzz import sentences, state_sentences
 from tests.fuzz.template_texts import TEXTS as TEMPLATE_TEXTS
 from tests.fuzz.values import Draw
 from tests.fuzz.work import ending
@@ -515,6 +515,7 @@ LANGUAGES = {
             "\ud800",
             '"',
         ),
+        state_sentences.machine,
     ),
     "states path": Language(
         _read_states_path,
@@ -552,6 +553,7 @@ LANGUAGES = {
             "\\",
             "𝄞",
         ),
+        state_sentences.path,
     ),
     "intrinsic function": Language(
         _call,
@@ -583,6 +585,7 @@ LANGUAGES = {
             " ",
             "𝄞",
         ),
+        state_sentences.call,
     ),
     "jsonata": Language(
         _evaluate,
@@ -639,6 +642,7 @@ LANGUAGES = {
             " ",
             "\ud800",
         ),
+        state_sentences.jsonata,
     ),
     "item file": Language(
         _read_rows, (states.StatesError,), ("a", ",", '"', "\n", "\r", "\0", "𝄞", "\ud800", "é", " ", "a,a", ";")
