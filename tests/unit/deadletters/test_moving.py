@@ -160,3 +160,21 @@ def test_interruption_cancels_the_task(stage: Stage) -> None:
 
     (task,) = stage.world.client("sqs").list_message_move_tasks(SourceArn=DEAD)["Results"]
     assert task["Status"] == "CANCELLED"
+
+
+def test_task_moves_a_fifo_queue_in_the_order_of_its_groups() -> None:
+    world = World(seed=1)
+    dead, orders = moved(world, ["a-0", "b-0", "a-1", "b-1"], fifo=True, keeps_policy=True)
+    stage = Stage(world, replace(RIGHT, queue=dead), orders)
+    run = Moving(
+        stage.plan, f"{DEAD}.fifo", world.client("sqs"), stage.journal, world.clock.now,
+        lambda seconds: world.advance(seconds=seconds),
+    )  # fmt: skip
+
+    list(run.rounds())
+
+    bodies = [one["Body"] for one in received(world, orders)]
+    assert (run.account.sent, run.account.stopped) == (4, "")
+    assert [body for body in bodies if body[0] == "a"] == ["a-0", "a-1"]
+    assert [body for body in bodies if body[0] == "b"] == ["b-0", "b-1"]
+    world.close()
