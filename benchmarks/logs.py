@@ -9,9 +9,10 @@ import json
 import random
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
 
 import boto3
+from botocore.client import BaseClient
 
 from benchmarks.processes import ServerProcess
 from benchmarks.report import Figure
@@ -44,7 +45,7 @@ def measure(server: ServerProcess, events: int = EVENTS) -> Iterator[Figure]:
     yield Figure(f"PutLogEvents, {BATCH:,} events a call, of the server's CPU", events / cpu_s, "events/s")
     yield Figure("PutLogEvents, one client after the other, by the clock", events / took_s, "events/s")
     for name, query in QUERIES:
-        cpu_s, took_s = _measured(server, lambda query=query: _run(logs, query, end_ms - SPAN_MS, end_ms))
+        cpu_s, took_s = _measured(server, partial(_run, logs, query, end_ms - SPAN_MS, end_ms))
         yield Figure(f"{name}: {events:,} events, CPU", cpu_s, "s")
         yield Figure(f"{name}: by the clock", took_s, "s")
     cpu_s, _ = _measured(server, lambda: _run(logs, QUERIES[0][1], end_ms - SPAN_MS // 100, end_ms))
@@ -59,7 +60,7 @@ def _measured(server: ServerProcess, work: Callable[[], object]) -> tuple[float,
     return max(server.cpu_s() - cpu_s, 1e-6), time.monotonic() - began
 
 
-def _fill(logs: Any, events: int, start_ms: int, end_ms: int) -> None:
+def _fill(logs: BaseClient, events: int, start_ms: int, end_ms: int) -> None:
     chance = random.Random(7)  # noqa: S311 - The same events in each run.
     for first in range(0, events, BATCH):
         batch = [
@@ -78,7 +79,7 @@ def _message(chance: random.Random, number: int) -> str:
     return f"{text[:-2]}{'x' * (EVENT_BYTES - len(text))}{text[-2:]}"
 
 
-def _run(logs: Any, query: str, start_ms: int, end_ms: int) -> Any:
+def _run(logs: BaseClient, query: str, start_ms: int, end_ms: int) -> object:
     started = logs.start_query(
         logGroupName=GROUP, queryString=query, startTime=start_ms // 1000, endTime=end_ms // 1000
     )  # fmt: skip
