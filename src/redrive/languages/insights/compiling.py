@@ -36,7 +36,7 @@ _WHOLE_MAX = 2.0**53
 
 
 @dataclass(slots=True)
-class Scope:
+class Names:
     """What names mean at a place of the query.
 
     `made` are the fields that commands have made, `times` those of them that are instants. After an aggregation there
@@ -84,7 +84,7 @@ def column_key(written: str) -> str:
     return "count(*)" if key == "count()" else key
 
 
-def getter(expression: Expression, scope: Scope) -> Getter:
+def getter(expression: Expression, scope: Names) -> Getter:
     """The value of an expression for a row. Errors: MalformedQuery."""
     match expression:
         case Field(name):
@@ -118,7 +118,7 @@ def _constant(value: Value) -> Getter:
     return lambda _: value
 
 
-def _field(name: str, scope: Scope) -> Getter:
+def _field(name: str, scope: Names) -> Getter:
     if name in scope.made:
         return lambda row: row.made.get(name)
     base, _, rest = name.partition(".")
@@ -161,7 +161,7 @@ def _shown(value: object) -> Value:
     return value if isinstance(value, str | int | float | list | dict) else None
 
 
-def _call(call: Call, scope: Scope) -> Getter:
+def _call(call: Call, scope: Names) -> Getter:
     column = scope.column(call)
     if column is not None:
         return lambda row: row.made.get(column)
@@ -268,7 +268,7 @@ _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
 }
 
 
-def _comparison(sign: str, left: Expression, right: Expression, scope: Scope) -> Getter:
+def _comparison(sign: str, left: Expression, right: Expression, scope: Names) -> Getter:
     first, second = getter(left, scope), getter(right, scope)
     apply = _COMPARISONS[sign]
     if isinstance(right, Constant):
@@ -316,7 +316,7 @@ _NUMBERS: dict[str, Callable[[float, float], bool]] = {
 }  # fmt: skip
 
 
-def _equals_constant(left: Expression, value: Getter, wanted: str | float, scope: Scope) -> Getter:
+def _equals_constant(left: Expression, value: Getter, wanted: str | float, scope: Names) -> Getter:
     is_found = isinstance(left, Field) and not (scope.is_aggregated or left.name in scope.made or left.name[0] == "@")
     if is_found and isinstance(wanted, str) and _PLAIN.fullmatch(wanted):
         plain = wanted
@@ -330,7 +330,7 @@ def _equals_constant(left: Expression, value: Getter, wanted: str | float, scope
     return lambda row: (found := value(row)) is not None and text(found) == wanted
 
 
-def _like(like: Like, scope: Scope) -> Getter:
+def _like(like: Like, scope: Names) -> Getter:
     value, wanted = getter(like.value, scope), like.wanted
     if isinstance(wanted, str) or wanted.is_plain_text:
         part = wanted if isinstance(wanted, str) else wanted.required

@@ -202,8 +202,10 @@ def _distinct(rows: list[Row], keys: Sequence[str]) -> list[Row]:
 
 
 def _sorted(rows: list[Row], key: str, *, is_descending: bool) -> list[Row]:
-    order = functools.cmp_to_key(lambda one, other: _compared(one.get(key), other.get(key)))
-    return sorted(rows, key=order, reverse=is_descending)
+    def compared(one: Row, other: Row) -> int:
+        return _compared(one.get(key), other.get(key))
+
+    return sorted(rows, key=functools.cmp_to_key(compared), reverse=is_descending)
 
 
 def _compared(one: Any, other: Any) -> int:
