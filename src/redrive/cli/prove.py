@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from redrive.prove.judge.judge import Invariant
     from redrive.prove.process.subject import NamedSubject
     from redrive.prove.search.options import Options
-    from redrive.prove.search.search import Progress
+    from redrive.prove.search.order import Progress
     from redrive.prove.stage.trigger import Kind
     from redrive.prove.tell.verdict import Verdict
     from redrive.prove.whole import Provable

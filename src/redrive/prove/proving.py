@@ -16,7 +16,9 @@ from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.search.baseline import Acceptance, acceptance_for
 from redrive.prove.search.clean import Clean, learn, require_matches
 from redrive.prove.search.options import DEFAULTS, Options
-from redrive.prove.search.search import Found, Progress, Search, Searched
+from redrive.prove.search.order import Found, Progress, Searched
+from redrive.prove.search.processes import may_fork, search_in_processes
+from redrive.prove.search.search import Search
 from redrive.prove.stage.stage import Stage
 from redrive.prove.tell.advice.case import Case
 from redrive.prove.tell.story import tell
@@ -80,7 +82,12 @@ def _searched(
             require_matches(options, clean)
             told = world.told(performance, clean)
             search = world.search(performance, clean.judge, faults_max=options.faults, choice=options.choice)
-            searched = search.run(progress, may_go_on)
+            if (
+                options.jobs > 1 and may_fork() and not acceptance.entries
+            ):  # A process of its own notes what it accepts.
+                searched = search_in_processes(search, options.jobs, progress, may_go_on)
+            else:
+                searched = search.run(progress, may_go_on)
         whole = searched if whole is None else whole.with_more(searched)
         if whole.found is not None or not whole.is_finished:
             break

@@ -56,6 +56,8 @@ class Options:
     """Which faults are tried."""
     label: str = ""
     """What the function is called in its project, if that is neither its logical id nor the handler."""
+    jobs: int = 1
+    """How many processes search. What they find and count does not depend on it."""
     accepted: tuple[Accepted, ...] = ()
     """Findings that somebody has accepted, of any handler."""
 
