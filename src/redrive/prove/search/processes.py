@@ -20,10 +20,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 from queue import SimpleQueue
+from typing import Protocol, cast
 
 from redrive.core.errors import Bug
+from redrive.prove.process.threads import Unordered
 from redrive.prove.search.order import Key, Played, Progress, Searched, Visit, is_visited, searched_by
 from redrive.prove.search.search import Search
 from redrive.prove.search.stems import Stem
@@ -31,7 +32,22 @@ from redrive.prove.search.stems import Stem
 AHEAD_MAX = 24
 """How many histories a child plays before the parent has taken them up."""
 
+_ITSELF = -1
+"""In place of a child's number: the parent."""
+
 _Marks = Sequence[tuple[Key, bool]]
+
+
+class _Pipe(Protocol):
+    """One end of a pipe between the parent and a child."""
+
+    def send(self, obj: object, /) -> None: ...
+
+    def recv(self) -> object: ...
+
+    def poll(self) -> bool: ...
+
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +67,7 @@ class _Done:
     turn: int
     played: Played
     more: Sequence[tuple[int, str]]
-    error: Exception | None = None
+    error: BaseException | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +91,11 @@ def search_in_processes(
     with _children(search, first, jobs) as children:
         parent = _Parent(children)
 
-        def play(task: Stem | _Task) -> tuple[Played, Sequence[Stem | _Task]]:
-            return parent.take_up(task) if isinstance(task, _Task) else parent.begin(search.play(task))
+        def play(task: _Task) -> tuple[Played, Sequence[_Task]]:
+            return parent.begin(search.play(first)) if task.child == _ITSELF else parent.take_up(task)
 
-        return searched_by(play, first, progress, may_go_on, faults_max=search.faults_max)
+        begun = _Task(_ITSELF, first.faults, first.trying)
+        return searched_by(play, begun, progress, may_go_on, faults_max=search.faults_max)
 
 
 @dataclass(slots=True)
@@ -86,7 +103,7 @@ class _Child:
     """What the parent has of a child."""
 
     pid: int
-    orders: Connection
+    orders: _Pipe
     done: SimpleQueue[_Done | None]
     pending: list[tuple[Key, bool]] = field(default_factory=list)
     """The moments that it is not told of yet."""
@@ -101,10 +118,10 @@ class _Child:
 
     def next(self, number: int, turn: int) -> _Done:
         """A history that it has played. Errors: as the child met them."""
-        for one in self.early:
-            if (one.number, one.turn) == (number, turn):
-                self.early.remove(one)
-                return one
+        for early in self.early:
+            if (early.number, early.turn) == (number, turn):
+                self.early.remove(early)
+                return early
         while True:
             one = self.done.get()
             if one is None:
@@ -175,7 +192,8 @@ def _children(search: Search, first: Stem, jobs: int) -> Iterator[Sequence[_Chil
 
 def _forked(search: Search, first: Stem, number: int, jobs: int) -> _Child:
     """Start a child. What it has played is read by a thread, so that neither waits for the other to read."""
-    ours, theirs = multiprocessing.Pipe()
+    pipe: tuple[_Pipe, _Pipe] = multiprocessing.Pipe()
+    ours, theirs = pipe
     pid = os.fork()
     if not pid:
         status = 1
@@ -192,7 +210,7 @@ def _forked(search: Search, first: Stem, number: int, jobs: int) -> _Child:
     def read() -> None:
         with contextlib.suppress(EOFError, OSError):
             while True:
-                done.put(ours.recv())
+                done.put(cast("_Done", ours.recv()))
         done.put(None)
 
     threading.Thread(target=read, daemon=True).start()
@@ -202,7 +220,7 @@ def _forked(search: Search, first: Stem, number: int, jobs: int) -> _Child:
 class _Ahead:
     """A child: plays its histories in their order, ahead of the parent."""
 
-    def __init__(self, search: Search, parent: Connection) -> None:
+    def __init__(self, search: Search, parent: _Pipe) -> None:
         self._search = search
         self._parent = parent
         self._waiting: deque[Stem] = deque()
@@ -225,7 +243,7 @@ class _Ahead:
                     self._ahead.append((self._number, stem, self._play(self._number, 0, stem)))
                     self._number += 1
                 else:
-                    self._obey(self._parent.recv())
+                    self._obey(cast("_Order", self._parent.recv()))
 
     def _obey(self, order: _Order) -> None:
         self._known.update(order.marks)
@@ -245,7 +263,7 @@ class _Ahead:
     def _play(self, number: int, turn: int, stem: Stem) -> Played:
         try:
             played = self._search.play(stem)
-        except Exception as error:
+        except (Exception, Unordered) as error:
             self._parent.send(_Done(number, turn, Played(), (), error))
             raise
         more = [(one.faults, one.trying) for one in played.stems]
