@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from redrive.core.clock import Instant
 from redrive.core.documents import load_json
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.invoke.runtime.context import LambdaContext
@@ -64,9 +65,11 @@ class Runs:
         if behaviour is None or not behaviour.is_the_same or not isinstance(run.subject, NamedSubject):
             return End(self._run(invocation, run), state.surroundings.said)
         beginning = (invocation.function_arn, invocation.request_id, invocation.payload, run.deadline_at)
-        run.course = behaviour.course((state.stage.now, *beginning), run, lambda: state.stage.now)
+        run.course = behaviour.course((state.stage.now, *beginning), run, _Time(state))
         end = run.course.follow()
         if end is None or behaviour.is_tried():
+            state.stage.clock.set(run.course.began_at)
+            state.surroundings.begin(f"run {invocation.request_id}", state.stage.now)
             end = End(self._run(invocation, run), state.surroundings.said)
             if state.escape is None and run.death is None:
                 run.course.ended(end)
@@ -121,6 +124,21 @@ class Runs:
         if invocation.function_arn not in self._contexts:
             self._contexts[invocation.function_arn] = run_variables(self._state.stage, invocation)
         return self._contexts[invocation.function_arn]
+
+
+class _Time:
+    """The time of the stage, and of the code that runs on it."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    @property
+    def now(self) -> Instant:
+        return self._state.stage.now
+
+    def set(self, instant: Instant) -> None:
+        self._state.stage.clock.set(instant)
+        self._state.surroundings.move_to(instant)
 
 
 def _own_lines(answer: Answer, subject: Subject) -> tuple[str, ...]:
