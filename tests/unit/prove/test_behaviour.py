@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from redrive.invoke.runtime import handlers
 from redrive.invoke.runtime.handlers import Answer
 from redrive.prove.play import runs
 from redrive.prove.play.behaviour import Behaviour
@@ -92,7 +93,7 @@ def test_histories_are_the_same_with_and_without_code(
 
 
 def test_run_that_is_known_has_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    original, played = runs.run_handler, []
+    original, played = handlers.run_handler, []
 
     def run_handler(*arguments: object) -> Answer:
         played.append(arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from redrive.core.clock import Instant
 from redrive.core.documents import load_json
@@ -39,9 +40,15 @@ class Runs:
             raise Endless
         state.runs += 1
         run = self._begun(invocation, subject)
+        run.environment = state.environments.take(invocation.function_name)
+        idle = run.environment.idle
+        if idle is not None:
+            run.meet(state.stage.now, idle.told)
+            state.files.put_back(run.number, idle.files)
         state.running.append(run)
         state.surroundings.begin(f"run {invocation.request_id}", state.stage.now)
-        state.events.append(self._delivered(run, invocation))
+        delivered = self._delivered(run, invocation)
+        state.events.append(delivered if idle is None else replace(delivered, after=idle.run, remembers=idle.remembers))
         try:
             end = self._end_of(invocation, run)
         except (Died, SystemExit):
@@ -62,18 +69,32 @@ class Runs:
     def _end_of(self, invocation: Invocation, run: Run) -> End:
         """Play a run to its end: without its code, if all of it is known."""
         state, behaviour = self._state, self.behaviour
-        if behaviour is None or not behaviour.is_the_same or not isinstance(run.subject, NamedSubject):
-            return End(self._run(invocation, run), state.surroundings.said)
-        beginning = (invocation.function_arn, invocation.request_id, invocation.payload, run.deadline_at)
+        is_known = behaviour is not None and behaviour.is_the_same and isinstance(run.subject, NamedSubject)
+        if behaviour is None or not is_known:
+            return self._played(invocation, run)
+        remembered = "" if run.environment.idle is None else run.environment.idle.told
+        beginning = (invocation.function_arn, invocation.request_id, invocation.payload, run.deadline_at, remembered)
         run.course = behaviour.course((state.stage.now, *beginning), run, _Time(state))
         end = run.course.follow()
-        if end is None or behaviour.is_tried():
+        if end is None or end.is_remembered or behaviour.is_tried():
             state.stage.clock.set(run.course.began_at)
             state.surroundings.begin(f"run {invocation.request_id}", state.stage.now)
-            end = End(self._run(invocation, run), state.surroundings.said)
+            end = self._played(invocation, run)
             if state.escape is None and run.death is None:
                 run.course.ended(end)
         return end
+
+    def _played(self, invocation: Invocation, run: Run) -> End:
+        """Run the code to its end, and keep its environment if that remembers anything."""
+        state = self._state
+        end = End(self._run(invocation, run), state.surroundings.said)
+        if state.is_over or state.escape is not None or run.death is not None:
+            return end
+        files = state.files.contents(run.number) if state.environments.are_kept else {}
+        is_kept = state.environments.give_back(
+            run.environment, run.subject, invocation.function_name, run.number, files
+        )
+        return replace(end, is_remembered=is_kept)
 
     def _begun(self, invocation: Invocation, subject: Subject) -> Run:
         state = self._state
@@ -102,7 +123,9 @@ class Runs:
         )
         with state.surroundings.silenced():
             try:
-                with run.subject.environment() as handler:
+                modules = run.environment.modules if state.environments.are_kept else None
+                with run.subject.environment(modules) as handler:
+                    state.environments.begin(run.environment, run.subject, asked=len(run.met) - 1)
                     return run_handler(handler, invocation.payload, context, invocation.request_id)
             except Exception as error:  # noqa: BLE001 - the user's module may raise any exception.
                 return error_answer(error, invocation.request_id)

@@ -79,6 +79,17 @@ def struck(
                 )
 
 
+def with_another(stem: Stem, events: Sequence[Event], tape: Tape) -> Iterator[Stem]:
+    """The stems in which another message comes and is worked on before a call of this leg: this is no fault."""
+    last = max((strike.at for strike in stem.leg.strikes if isinstance(strike.at, int)), default=-1)
+    for event in events:
+        if isinstance(event, Called) and event.index > last and not event.is_nested:
+            mark = tape.marks.get((event.index, False))
+            leg = replace(stem.leg, strikes=(*stem.leg.strikes, Strike(event.index, Fault.BESIDE)))
+            beginning = None if mark is None else Beginning(tape.answers, mark)
+            yield replace(stem, leg=leg, beginning=beginning, struck=event.call)
+
+
 def delays_of(trigger: Trigger) -> Sequence[int]:
     """How long after it was done something may come again. Whoever awaits an answer asks again at once, or never."""
     if trigger.is_awaited:
@@ -86,7 +97,7 @@ def delays_of(trigger: Trigger) -> Sequence[int]:
     return BUS_DELAYS_MS if trigger.is_direct else STREAM_DELAYS_MS if trigger.is_stream else DUPLICATE_DELAYS_MS
 
 
-def let_in_at(event: Called, trigger: Trigger, given: int) -> Iterator[Strike]:
+def let_in_at(event: Called, trigger: Trigger, given: int, sent: int) -> Iterator[Strike]:
     """Runs that begin and end before a call: with a duplicate, and with a message of this run.
 
     A run before the first call is a run before the whole. A FIFO queue delivers no message twice, and nothing of a
@@ -101,7 +112,7 @@ def let_in_at(event: Called, trigger: Trigger, given: int) -> Iterator[Strike]:
         yield from (Strike(event.index, fault) for fault in (Fault.AGAIN, Fault.AGAIN_LATE))
         return
     for fault in (Fault.OVERLAP, Fault.OVERLAP_LATE):
-        yield from (Strike(event.index, fault, message) for message in range(len(trigger.bodies)))
+        yield from (Strike(event.index, fault, message) for message in range(sent))
     for fault in () if trigger.is_awaited else (Fault.AGAIN, Fault.AGAIN_LATE):
         yield from (Strike(event.index, fault, message) for message in range(given))
 
