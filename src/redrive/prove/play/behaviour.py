@@ -108,6 +108,8 @@ class Course:
         self._run = run
         self._time = time
         self._began_at = time.now
+        self.made = 0
+        """How many calls the code has made, pauses apart."""
         self._met: deque[tuple[object, Callable[[], object], Instant]] = deque()
 
     @property
@@ -136,6 +138,7 @@ class Course:
 
         Errors: Strayed if the code makes another call than was known; as `perform`.
         """
+        self.made += not isinstance(asked, int | float)
         if self._met:
             known, outcome, at = self._met.popleft()
             self._time.set(at)

@@ -125,7 +125,8 @@ class Runs:
             try:
                 modules = run.environment.modules if state.environments.are_kept else None
                 with run.subject.environment(modules) as handler:
-                    state.environments.begin(run.environment, run.subject, asked=len(run.met) - 1)
+                    asked = len(run.met) - 1 if run.course is None else run.course.made
+                    state.environments.begin(run.environment, run.subject, asked=asked)
                     return run_handler(handler, invocation.payload, context, invocation.request_id)
             except Exception as error:  # noqa: BLE001 - the user's module may raise any exception.
                 return error_answer(error, invocation.request_id)
