@@ -367,7 +367,7 @@ class Boundary:
 
     def beside(self, act: Callable[[], object]) -> None:
         """Have other runs begin and end while this one is paused."""
-        with self._inside(False):
+        with self._inside(False), self._state.surroundings.kept():
             self._state.threads.beside(act)
         self._state.surroundings.move_to(self._state.stage.now)
 
