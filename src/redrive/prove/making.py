@@ -172,7 +172,7 @@ class _Maker:
         )  # fmt: skip
         trigger = _with_variables(performance, trigger, hints)
         trigger = replace(trigger, guesses={**trigger.guesses, **_told_of(hints)})
-        given = provided(hints, self.asked)
+        given = provided(hints, self.asked, self.file)
         if isinstance(performance.subject, NamedSubject):
             known = {**os.environ, **process_variables(performance.stage, trigger), **trigger.variables}
             self.improvised.shown = shown_keys(performance.subject.file, known)

@@ -21,7 +21,8 @@ from redrive.core.documents import Document, dump_json
 from redrive.core.errors import UserError
 from redrive.prove.calls.calls import Call, Params, as_sent, call_of, mapping_of
 from redrive.prove.calls.given import Given, GivenObject
-from redrive.prove.guess.causes import Mend, mends_for_nothing
+from redrive.prove.guess.causes import Content, Mend, mends_for_nothing
+from redrive.prove.guess.contents import PLAIN_FILE, FileContent
 from redrive.prove.guess.hints import Hint, Hints, overlaid
 from redrive.prove.guess.watched import EVENT, At, Observations, WatchedBytes, plain
 from redrive.prove.play.events import Called, Ended, Ending, Event
@@ -235,8 +236,8 @@ def _source_of(call: Call) -> str:
             return ""
 
 
-def provided(hints: Hints, asked: Asked) -> Given:
-    """What the changes put into the world beforehand."""
+def provided(hints: Hints, asked: Asked, file: FileContent = PLAIN_FILE) -> Given:
+    """What the changes put into the world beforehand. Objects of which nothing is known are like `file`."""
     rows: dict[str, tuple[Document, ...]] = {}
     objects: list[GivenObject] = []
     secrets: dict[str, str] = {}
@@ -248,9 +249,7 @@ def provided(hints: Hints, asked: Asked) -> Given:
             case Call(service="dynamodb", target=table):
                 rows[table] = (*rows.get(table, ()), _row(call, mends))
             case Call(service="s3"):
-                body = overlaid(asked.bodies.get(source), mends)
-                text = body if isinstance(body, str) else dump_json(body)
-                objects.append(GivenObject(call.target, str(call.params["Key"]), text.encode()))
+                objects.append(GivenObject(call.target, str(call.params["Key"]), _body(asked.bodies.get(source), mends, file)))
             case Call(service="secretsmanager"):
                 made = mapping_of(overlaid({"SecretString": "sample"}, mends))
                 secrets[str(call.params["SecretId"])] = _text(made["SecretString"])
@@ -260,6 +259,12 @@ def provided(hints: Hints, asked: Asked) -> Given:
             case _:
                 pass
     return Given(rows=rows, objects=tuple(objects), secrets=secrets, parameters=parameters)
+
+
+def _body(known: str | None, mends: Sequence[Mend], file: FileContent) -> bytes:
+    if known is None and all(mend.value is Content.ANY and not mend.at.path for mend in mends):
+        return file.body
+    return _text(overlaid(known, mends)).encode()
 
 
 def _row(call: Call, mends: Sequence[Mend]) -> Document:
