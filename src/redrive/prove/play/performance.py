@@ -17,6 +17,7 @@ from redrive.delivery.outside.invocation import Invocation, InvocationResult
 from redrive.prove.calls.given import NOTHING_GIVEN, Given
 from redrive.prove.effects.journal import Journal, Trace
 from redrive.prove.guess.http_answers import guessed_document
+from redrive.prove.play.behaviour import Behaviour
 from redrive.prove.play.boundary import Boundary
 from redrive.prove.play.events import DeadLettered, Event, Sent
 from redrive.prove.play.faults import Act, Leg
@@ -240,6 +241,11 @@ class Performance:
     def invoke(self, invocation: Invocation) -> InvocationResult:
         """Run a function's handler once, in a new environment. Functions without a handler do nothing."""
         return self._runs.invoke(invocation)
+
+    def remember(self) -> None:
+        """From now on, answers and runs are taken from what is known of other histories, where they are the same."""
+        self.stage.remembers = True
+        self._runs.behaviour = Behaviour() if self.stage.remembers else None
 
     def close(self) -> None:
         """Close the stage."""

@@ -121,7 +121,7 @@ class Search:
     def run(self, progress: Progress, may_go_on: Callable[[], bool] = lambda: True) -> Searched:
         """Search until a rule is broken or nothing is left to play, while `may_go_on`."""
         searched = Searched()
-        self._performance.stage.remembers = True
+        self._performance.remember()
         self._stems.append(Stem(self._performance.save(), Leg(), (), 0))
         suspected: Found | None = None
         while self._stems and searched.found is None and may_go_on():
