@@ -10,6 +10,9 @@ secrets:
   db-password: {username: app, password: secret}
 parameters:
   /app/region: eu
+answers:
+  - call: rds DescribeDBSnapshots
+    answer: {DBSnapshots: [{Status: available}]}
 http:
   - request: POST https://api.example.com/charges*
     status: 201
@@ -41,9 +44,10 @@ _HOWS = {
     "objects": "An object is written as {bucket: inbox, key: a.csv, body: 'id,total'}, or with file: for body:.",
     "secrets": "Secrets are written as secrets: {db-password: {username: app, password: x}}.",
     "parameters": "Parameters are written as parameters: {/app/region: eu}.",
+    "answers": "An answer is written as {call: rds DescribeDBSnapshots, answer: {DBSnapshots: [{Status: available}]}}.",
     "http": _HOW,
 }
-_SECTIONS_TOLD = "the sections rows, objects, secrets, parameters and http"
+_SECTIONS_TOLD = "the sections rows, objects, secrets, parameters, answers and http"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,15 @@ class GivenObject:
 
 
 @dataclass(frozen=True, slots=True)
+class GivenReply:
+    """Members of the answer to an operation of a service that the engine does not have; the rest is made up."""
+
+    service: str
+    operation: str
+    members: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
 class Given:
     """What is given. `document` is what was read, for a test that plays a history again.
 
@@ -85,6 +98,7 @@ class Given:
     objects: tuple[GivenObject, ...] = ()
     secrets: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    replies: tuple[GivenReply, ...] = ()
 
     @property
     def is_furnishing(self) -> bool:
@@ -94,6 +108,11 @@ class Given:
     def answer(self, asked: HttpAsked) -> HttpAnswer | None:
         """The first answer that matches; None if there is none."""
         return next((one.answer for one in self.http if one.answer is not None and one.matches(asked)), None)
+
+    def reply(self, service: str, operation: str) -> Mapping[str, object]:
+        """The members of the answer to an operation that are given; empty if none are."""
+        named = (one.members for one in self.replies if (one.service, one.operation) == (service, operation))
+        return next(named, {})
 
     def memory_ms(self, asked: HttpAsked) -> int | None:
         """How long the API knows the key of a request; None if it is not said."""
@@ -129,6 +148,7 @@ def given_of(document: object, folder: Path = Path()) -> Given:
         tuple(_given_object(one, folder) for one in _list(sections, "objects")),
         {str(name): _text(value) for name, value in _object(sections, "secrets").items()},
         {str(name): _parameter(str(name), value) for name, value in _object(sections, "parameters").items()},
+        tuple(_reply(mapping_of(one)) for one in _list(sections, "answers")),
     )
 
 
@@ -189,6 +209,14 @@ def _parameter(name: str, value: object) -> str | tuple[str, ...]:
     if value is None or value == "":
         raise _wrong(f"The parameter {name} has no value.", "parameters")
     return _text(value)
+
+
+def _reply(one: Mapping[str, object]) -> GivenReply:
+    service, _, operation = str(one.get("call", "")).partition(" ")
+    members = one.get("answer")
+    if not operation or not isinstance(members, dict) or set(one) != {"call", "answer"}:
+        raise _wrong(f"{one!r} is no answer to a call.", "answers")
+    return GivenReply(service, operation, members)
 
 
 def _kind(value: object) -> str:
