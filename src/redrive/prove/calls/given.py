@@ -6,6 +6,8 @@ rows:
 objects:
   - {bucket: inbox, key: a.csv, body: "id,total"}
   - {bucket: inbox, key: b.csv, file: b.csv}
+messages:
+  jobs: [{id: job-1}]
 secrets:
   db-password: {username: app, password: secret}
 parameters:
@@ -44,10 +46,11 @@ _HOWS = {
     "objects": "An object is written as {bucket: inbox, key: a.csv, body: 'id,total'}, or with file: for body:.",
     "secrets": "Secrets are written as secrets: {db-password: {username: app, password: x}}.",
     "parameters": "Parameters are written as parameters: {/app/region: eu}.",
+    "messages": "Messages of a queue are written as messages: {jobs: [{id: job-1}]}.",
     "answers": "An answer is written as {call: rds DescribeDBSnapshots, answer: {DBSnapshots: [{Status: available}]}}.",
     "http": _HOW,
 }
-_SECTIONS_TOLD = "the sections rows, objects, secrets, parameters, answers and http"
+_SECTIONS_TOLD = "the sections rows, objects, messages, secrets, parameters, answers and http"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,8 @@ class GivenReply:
     service: str
     operation: str
     members: Mapping[str, object]
+    is_partial: bool = False
+    """Whether lists in it have further members, which are made up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,20 +104,21 @@ class Given:
     secrets: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     replies: tuple[GivenReply, ...] = ()
+    messages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The bodies of messages, by the names of the queues that a handler itself receives from."""
 
     @property
     def is_furnishing(self) -> bool:
         """Whether something is there beforehand."""
-        return bool(self.rows or self.objects or self.secrets or self.parameters)
+        return bool(self.rows or self.objects or self.secrets or self.parameters or self.messages)
 
     def answer(self, asked: HttpAsked) -> HttpAnswer | None:
         """The first answer that matches; None if there is none."""
         return next((one.answer for one in self.http if one.answer is not None and one.matches(asked)), None)
 
-    def reply(self, service: str, operation: str) -> Mapping[str, object]:
-        """The members of the answer to an operation that are given; empty if none are."""
-        named = (one.members for one in self.replies if (one.service, one.operation) == (service, operation))
-        return next(named, {})
+    def reply(self, service: str, operation: str) -> GivenReply | None:
+        """What is given of the answer to an operation; None if nothing is."""
+        return next((one for one in self.replies if (one.service, one.operation) == (service, operation)), None)
 
     def memory_ms(self, asked: HttpAsked) -> int | None:
         """How long the API knows the key of a request; None if it is not said."""
@@ -149,6 +155,7 @@ def given_of(document: object, folder: Path = Path()) -> Given:
         {str(name): _text(value) for name, value in _object(sections, "secrets").items()},
         {str(name): _parameter(str(name), value) for name, value in _object(sections, "parameters").items()},
         tuple(_reply(mapping_of(one)) for one in _list(sections, "answers")),
+        {str(queue): _messages(str(queue), listed) for queue, listed in _object(sections, "messages").items()},
     )
 
 
@@ -175,6 +182,12 @@ def _rows(table: str, rows: object) -> tuple[Document, ...]:
         if not isinstance(row, dict) or not row:
             raise _wrong(f"Row {number + 1} of {table} is {_kind(row)}, and no object with attributes.", "rows")
     return tuple(rows)
+
+
+def _messages(queue: str, listed: object) -> tuple[str, ...]:
+    if not isinstance(listed, list):
+        raise _wrong(f"The messages of {queue} are a list, and not {_kind(listed)}.", "messages")
+    return tuple(map(_text, listed))
 
 
 def _given_object(one: object, folder: Path) -> GivenObject:

@@ -211,6 +211,8 @@ class _Answers:
             return answer
         self._asked.calls[source] = call
         at = At(source)
+        if call.operation == "ReceiveMessage" and not answer.get("Messages"):
+            self.absent.append(Mend(at.below("Messages").below(0).below("Body")))
         body = answer.get("Body")
         if body is not None and hasattr(body, "read"):
             content = body.read()
@@ -235,6 +237,8 @@ def _source_of(call: Call) -> str:
         case "dynamodb", "Query" | "Scan":
             asked = ", ".join(f"{name} {value}" for name, value in plain_row(queried_values(call.params)).items())
             return f"row of {call.target} with {asked}" if asked else f"row of {call.target}"
+        case "sqs", "ReceiveMessage":
+            return f"messages of the queue {_queue_in(call)}"
         case "s3", "GetObject" | "HeadObject":
             return f"object {call.target}/{call.params.get('Key')}"
         case "secretsmanager", "GetSecretValue":
@@ -245,6 +249,10 @@ def _source_of(call: Call) -> str:
             return "parameters"
         case _:
             return ""
+
+
+def _queue_in(call: Call) -> str:
+    return str(call.params.get("QueueUrl")).rpartition("/")[2]
 
 
 def _source_of_reply(call: Call, answer: object) -> str:
@@ -262,7 +270,7 @@ def replies(hints: Hints) -> tuple[GivenReply, ...]:
         if source.startswith(REPLY):
             service, _, operation = source.removeprefix(REPLY).partition(" ")
             members = mapping_of(overlaid({}, [one.mend for one in hints.of(source)]))
-            found.append(GivenReply(service, operation, members))
+            found.append(GivenReply(service, operation, members, is_partial=True))
     return tuple(found)
 
 
@@ -272,6 +280,7 @@ def provided(hints: Hints, asked: Asked, file: FileContent = PLAIN_FILE) -> Give
     objects: list[GivenObject] = []
     secrets: dict[str, str] = {}
     parameters: dict[str, str | tuple[str, ...]] = {}
+    messages: dict[str, tuple[str, ...]] = {}
     for source in hints.sources:
         call = asked.calls.get(source)
         mends = [one.mend for one in hints.of(source)]
@@ -282,6 +291,10 @@ def provided(hints: Hints, asked: Asked, file: FileContent = PLAIN_FILE) -> Give
                 objects.append(
                     GivenObject(call.target, str(call.params["Key"]), _body(asked.bodies.get(source), mends, file))
                 )
+            case Call(service="sqs"):
+                received = mapping_of(overlaid({"Messages": [{"Body": "{}"}]}, mends))["Messages"]
+                message = mapping_of(received[0] if isinstance(received, list) and received else None)
+                messages[_queue_in(call)] = (_text(message.get("Body", "{}")),)
             case Call(service="secretsmanager"):
                 made = mapping_of(overlaid({"SecretString": "sample"}, mends))
                 secrets[str(call.params["SecretId"])] = _text(made["SecretString"])
@@ -290,7 +303,7 @@ def provided(hints: Hints, asked: Asked, file: FileContent = PLAIN_FILE) -> Give
                 parameters[str(call.params["Name"])] = _text(made["Value"])
             case _:
                 pass
-    return Given(rows=rows, objects=tuple(objects), secrets=secrets, parameters=parameters)
+    return Given(rows=rows, objects=tuple(objects), secrets=secrets, parameters=parameters, messages=messages)
 
 
 def _body(known: str | None, mends: Sequence[Mend], file: FileContent) -> bytes:
