@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from redrive.prove.tell.result import Result
 
 CODE_BYTES_MAX = 20 * 1024 * 1024
-"""Of a larger folder no digest is computed: it would take longer than many a proof, and is seldom a function's alone."""
+"""Of a larger folder no digest is computed: that would take longer than a proof, and it is seldom one function's."""
 _WORDS = {"lost": "loses", "repeated": "repeats"}
 """The words for findings; every other one is a `defect`."""
 
