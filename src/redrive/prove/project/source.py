@@ -1,6 +1,7 @@
 """A project's template, of whatever kind, as CloudFormation after its transforms; where its code lies.
 
-SAM and CloudFormation are read as they are, the output of the CDK with its assets, and a plan of Terraform translated.
+SAM and CloudFormation are read as they are, the output of the CDK with its assets; a plan of Terraform and a service of
+the Serverless Framework are translated.
 What AWS would look up elsewhere (exports, parameters, secrets) is made up, and said so.
 """
 
@@ -21,6 +22,7 @@ from redrive.prove.project.assets import asset_code
 from redrive.prove.project.functions import FUNCTION, ProjectFunction, functions_of
 from redrive.prove.project.nodes import STUB, items_of, mentioned, properties_of, replaced, resources_of, stubbed
 from redrive.prove.project.parameters import missing_parameters, parameters_of
+from redrive.prove.project.serverless import is_service, service_template
 from redrive.prove.project.terraform import is_plan, translated
 from redrive.services.cloudformation.model.stack import Blueprint
 from redrive.services.cloudformation.transforms.expansion import expanded
@@ -67,6 +69,10 @@ def read_template(file: Path, given: Mapping[str, str], scope: Scope) -> Project
         if is_plan(root):
             found = translated(root, file)
             return _looked_up(ProjectTemplate(file, found.root, found.code, found.layers, {}, found.guesses))
+        if is_service(root):
+            service = service_template(root, file.resolve().parent)
+            read = _read(file, service.root, given, scope)
+            return replace(read, guesses={**service.guesses, **read.guesses})
         return _read(file, root, given, scope)
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"The template {file} cannot be read: {error}.", exit_code=2) from error
