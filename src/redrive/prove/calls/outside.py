@@ -54,8 +54,8 @@ def completed(given: object, made: object, *, is_partial: bool = False) -> objec
             return {**made, **both}
         case list(), list() if made:
             like = [made[min(number, len(made) - 1)] for number in range(len(given))]
-            both = [completed(one, each, is_partial=is_partial) for one, each in zip(given, like, strict=True)]
-            return [*both, *made[len(both) :]] if is_partial else both
+            members = [completed(one, each, is_partial=is_partial) for one, each in zip(given, like, strict=True)]
+            return [*members, *made[len(members) :]] if is_partial else members
         case str(), datetime():
             return datetime.fromisoformat(given) if _TIME.match(given) else given
         case _:

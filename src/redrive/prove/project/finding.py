@@ -178,11 +178,9 @@ def _json(file: Path) -> object:
 def _below(directory: Path) -> list[Path]:
     """Templates in folders below, as where several services share a repository."""
     folders = [one for one in _folders(directory) if one != directory]
-    return [
-        file
-        for folder in folders
-        for file in (_of_folder(folder) or _services(folder) or _of_cdk(folder) or _plans(folder))
-    ]
+    readers = (_of_folder, _services, _of_cdk, _plans)
+    found = [next((files for read in readers if (files := read(folder))), []) for folder in folders]
+    return [file for files in found for file in files]
 
 
 def _folders(directory: Path) -> Iterator[Path]:

@@ -182,7 +182,7 @@ class _Variables:
             return self.resolved(own, depth + 1) if own is not None and "opt:" not in str(own) else fixed[alternative]
         match source:
             case "self":
-                return self._at(self.root, address, depth)
+                return self._at(dict(self.root), address, depth)
             case "param":
                 params = _mapping(self.root.get("params"))
                 found = [_mapping(params.get(stage)).get(address) for stage in (_STAGE, "default")]

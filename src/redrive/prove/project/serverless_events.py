@@ -23,7 +23,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9]")
 
 
 class Events:
-    """Translates the events of one function. Buckets and topics that the framework would make are added to resources."""
+    """Translates the events of one function. What the framework would make for them is added to the resources."""
 
     def __init__(self, function: str, resources: dict[str, Node]) -> None:
         self._function = function

@@ -99,7 +99,10 @@ def rehearse(set_up: Callable[[Hints], Setting], asked: Asked) -> Hints:
             break
         base, mend, line = waiting.pop(0)
         changed = base.with_hint(Hint(mend, line))
-        after = _try(set_up(changed), asked)
+        try:
+            after = _try(set_up(changed), asked)
+        except UserError:  # The world cannot be so, as with a row of no type.
+            continue
         if after.signature in seen:
             continue
         seen.add(after.signature)
