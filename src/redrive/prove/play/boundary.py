@@ -334,6 +334,12 @@ class Boundary:
         state = self._state
         if strike.fault in {Fault.OVERLAP_LATE, Fault.AGAIN_LATE}:
             state.stage.move_to(max(state.stage.now, run.deadline_at - LATE_MARGIN_MS))
+        if strike.fault is Fault.BESIDE:
+            if state.held:
+                state.events.append(Sent(state.stage.now, Act.NEXT, state.trigger.kind, state.told_held))
+                state.send_held()
+                self._settle_beside()
+            return
         if strike.fault in {Fault.OVERLAP, Fault.OVERLAP_LATE}:
             told = state.messages.told(Act.DUPLICATE.value, strike.message)
             state.events.append(Sent(state.stage.now, Act.DUPLICATE, state.trigger.kind, told))

@@ -14,6 +14,7 @@ from redrive.delivery.outside.invocation import Invocation
 from redrive.invoke.runtime.handlers import Answer
 from redrive.prove.calls.calls import Params
 from redrive.prove.play.behaviour import Course
+from redrive.prove.play.environments import Environment
 from redrive.prove.play.events import Delivered, Ending
 from redrive.prove.play.faults import Fault
 from redrive.prove.play.transport import Way
@@ -40,6 +41,7 @@ class Run:
     """The receipt handles of its messages."""
     invocation: Invocation | None = None
     """What it was invoked with, unless a queue has fed it."""
+    environment: Environment = field(default_factory=Environment)
     throttled: set[str] = field(default_factory=set)
     unreached: set[str] = field(default_factory=set)
     death: Ending | None = None

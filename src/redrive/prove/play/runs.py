@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from redrive.core.documents import load_json
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
@@ -38,9 +39,14 @@ class Runs:
             raise Endless
         state.runs += 1
         run = self._begun(invocation, subject)
+        run.environment = state.environments.take(invocation.function_name)
+        idle = run.environment.idle
+        if idle is not None:
+            run.meet(state.stage.now, sorted(idle.memory.told.items()))
         state.running.append(run)
         state.surroundings.begin(f"run {invocation.request_id}", state.stage.now)
-        state.events.append(self._delivered(run, invocation))
+        delivered = self._delivered(run, invocation)
+        state.events.append(delivered if idle is None else replace(delivered, after=idle.run, remembers=idle.remembers))
         try:
             end = self._end_of(invocation, run)
         except (Died, SystemExit):
@@ -56,12 +62,15 @@ class Runs:
             raise Known
         if state.escape is not None:
             raise state.escape
+        if run.death is None:
+            state.environments.give_back(run.environment, subject, invocation.function_name, run.number)
         return self._result(run, end)
 
     def _end_of(self, invocation: Invocation, run: Run) -> End:
         """Play a run to its end: without its code, if all of it is known."""
         state, behaviour = self._state, self.behaviour
-        if behaviour is None or not behaviour.is_the_same or not isinstance(run.subject, NamedSubject):
+        is_known = behaviour is not None and behaviour.is_the_same and isinstance(run.subject, NamedSubject)
+        if behaviour is None or not is_known or state.environments.are_kept:  # What modules remember is not known here.
             return End(self._run(invocation, run), state.surroundings.said)
         beginning = (invocation.function_arn, invocation.request_id, invocation.payload, run.deadline_at)
         run.course = behaviour.course((state.stage.now, *beginning), run, lambda: state.stage.now)
@@ -99,7 +108,9 @@ class Runs:
         )
         with state.surroundings.silenced():
             try:
-                with run.subject.environment() as handler:
+                modules = run.environment.modules if state.environments.are_kept else None
+                with run.subject.environment(modules) as handler:
+                    state.environments.begin(run.environment, run.subject, asked=len(run.met) - 1)
                     return run_handler(handler, invocation.payload, context, invocation.request_id)
             except Exception as error:  # noqa: BLE001 - the user's module may raise any exception.
                 return error_answer(error, invocation.request_id)
