@@ -122,7 +122,8 @@ def _of_folder(directory: Path) -> list[Path]:
     if usual:
         return usual[:1]
     others = [file for pattern in ("*.yaml", "*.yml", "*.json", "*.template") for file in directory.glob(pattern)]
-    return sorted(file for file in others if file.name not in {"packaged.yaml", "packaged.yml"} and _is_template(file))
+    others = [file for file in others if file.name not in {"packaged.yaml", "packaged.yml", *SERVICES}]
+    return sorted(filter(_is_template, others))
 
 
 def _services(directory: Path) -> list[Path]:

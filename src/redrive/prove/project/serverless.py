@@ -61,8 +61,9 @@ def service_template(root: dict[str, Node], directory: Path) -> Service:
         made |= events.asynchronous(function)
         resources[logical_id] = {"Type": "AWS::Serverless::Function", "Properties": _kept(made)}
     template: dict[str, Node] = {"Transform": "AWS::Serverless-2016-10-31", "Resources": resources}
-    conditions = [one["Conditions"] for one in _parts(whole) if "Conditions" in one]
-    template |= {"Conditions": conditions[0]} if conditions else {}
+    for section in ("Parameters", "Conditions", "Mappings"):
+        made = {name: node for part in _parts(whole) for name, node in _mapping(part.get(section)).items()}
+        template |= {section: made} if made else {}
     return Service(template, variables.guesses)
 
 
@@ -131,6 +132,8 @@ class _Variables:
     root: Mapping[str, Node]
     directory: Path
     guesses: dict[str, str] = field(default_factory=dict)
+    _open: set[str] = field(default_factory=set)
+    """What is being resolved."""
 
     def resolved(self, node: Node, depth: int = 0) -> Node:
         """The node with values for its variables. One that is all of a text gives its value as it is."""
@@ -159,11 +162,15 @@ class _Variables:
         """The first alternative that has a value; a made-up one if none has."""
         alternatives = [one.strip() for one in _split(expression)]
         for one in alternatives:
+            if one in self._open:  # It asks for itself, as where an option is named before a default.
+                continue
+            self._open.add(one)
             value = self._known(one, depth)
+            self._open.discard(one)
             if value is not None:
                 return value
         name = re.split(r"[:/.]", alternatives[0])[-1] or "value"
-        made = guessed_value(name)
+        made = _STAGE if name == "stage" else guessed_value(name)
         self.guesses[f"variable {alternatives[0]}"] = f"{made!r}, because serverless.yml asks for it elsewhere"
         return made
 
@@ -174,12 +181,11 @@ class _Variables:
             return json.loads(alternative)  # type: ignore[no-any-return] # A number or a truth.
         source, _, address = alternative.partition(":")
         fixed = {
-            "opt:stage": _STAGE, "sls:stage": _STAGE, "opt:region": REGION, "aws:region": REGION,
-            "aws:accountId": ACCOUNT, "sls:instanceId": "sample",
+            "sls:stage": _STAGE, "aws:region": REGION, "aws:accountId": ACCOUNT, "sls:instanceId": "sample",
         }  # fmt: skip
         if alternative in fixed:
-            own = _mapping(self.root.get("provider")).get(address) if source != "aws" else None
-            return self.resolved(own, depth + 1) if own is not None and "opt:" not in str(own) else fixed[alternative]
+            own = None if source == "aws" else self._at(dict(self.root), f"provider.{address}", depth)
+            return fixed[alternative] if own is None else own
         match source:
             case "self":
                 return self._at(dict(self.root), address, depth)

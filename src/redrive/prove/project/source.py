@@ -26,6 +26,7 @@ from redrive.prove.project.serverless import is_service, service_template
 from redrive.prove.project.terraform import is_plan, translated
 from redrive.services.cloudformation.model.stack import Blueprint
 from redrive.services.cloudformation.transforms.expansion import expanded
+from redrive.services.lambda_.limits import RUNTIMES_RETIRED
 
 _SAM_FUNCTION = "AWS::Serverless::Function"
 _LAYER = "AWS::Serverless::LayerVersion"
@@ -33,6 +34,7 @@ _APIS = ("AWS::Serverless::Api", "AWS::Serverless::HttpApi")
 _STATE_MACHINE = "AWS::Serverless::StateMachine"
 _INVALID = re.compile(r"Resource with id \[(?P<name>[^\]]+)\] is invalid")
 _LOOKED_UP = re.compile(r"\{\{resolve:(?P<place>[^}]*)\}\}")
+_RUNTIME = "python3.12"
 _TRIES_MAX = 30
 """After so many resources that SAM refuses, the template is refused."""
 
@@ -217,8 +219,24 @@ def _expanded(template: ProjectTemplate, scope: Scope) -> ProjectTemplate:
             "--template-stage Processed", exit_code=2,
         )  # fmt: skip
     after = read_root(blueprint.body)
+    retired = _with_served_runtimes(after)
     if refused and not any(True for _ in resources_of(after, FUNCTION)):
         raise UserError(
             f"The template {template.file} cannot be used: {next(iter(refused.values()))}", exit_code=2
         )  # fmt: skip
-    return replace(template, root=after, refused=refused)
+    return replace(template, root=after, refused=refused, guesses={**template.guesses, **retired})
+
+
+def _with_served_runtimes(root: Mapping[str, Node]) -> dict[str, str]:
+    """Give functions of a Python that Lambda no longer takes a later one; returns what is told of it.
+
+    A handler runs in the Python of the proof in any case: the runtime matters to the deployment alone.
+    """
+    told = {}
+    for name, resource in resources_of(root, FUNCTION):
+        properties = properties_of(resource)
+        runtime = properties.get("Runtime")
+        if isinstance(runtime, str) and runtime.startswith("python") and runtime in RUNTIMES_RETIRED:
+            properties["Runtime"] = _RUNTIME
+            told[f"runtime of {name}"] = f"{_RUNTIME}, because Lambda no longer takes {runtime}"
+    return told
