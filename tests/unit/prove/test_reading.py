@@ -57,9 +57,7 @@ def test_texts_that_a_value_is_compared_with_are_kept(tmp_path: Path) -> None:
 
 def test_variables_without_a_default_are_found_also_in_modules_beside(tmp_path: Path) -> None:
     (tmp_path / "settings.py").write_text("from os import environ, getenv\nA = environ['A']\nB = getenv('B')\n")
-    code = (
-        f"import os, settings\nC = os.getenv('C', None)\nD = os.getenv('D', 'x')\n{HANDLER}    os.environ['E']\n"
-    )
+    code = f"import os, settings\nC = os.getenv('C', None)\nD = os.getenv('D', 'x')\n{HANDLER}    os.environ['E']\n"
 
     assert read(tmp_path, code).variables.keys() == {"A", "B", "C", "E"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,7 +75,9 @@ def test_functions_have_the_framework_s_names_and_what_feeds_them(service: Proje
 
 
 def test_variables_are_those_of_the_default_stage_and_of_files_beside(service: ProjectTemplate) -> None:
-    function = service.root["Resources"]["PlaceDashorderLambdaFunction"]["Properties"]  # type: ignore[index, call-overload]
+    function: Any = service.root
+    for step in ("Resources", "PlaceDashorderLambdaFunction", "Properties"):
+        function = function[step]
 
     variables = function["Environment"]["Variables"]
 
