@@ -127,7 +127,9 @@ class Boundary:
             if not self.is_handlers:
                 note_guess = functools.partial(self._note_guess, call)
                 return transport.send(
-                    Asked(client, call, params, Way.NORMAL, lambda _: None, note_guess, state.read_json)
+                    Asked(
+                        client, call, params, Way.NORMAL, lambda _: None, note_guess, state.read_json, state.web.given
+                    )
                 )
             if self._has_course:
                 call = replace(call, params=kept(call.params))
@@ -237,7 +239,10 @@ class Boundary:
         ):
             goes_on = any(map(state.goes_on, parts_of(call)))
             note_guess = functools.partial(self._note_guess, call)
-            asked = Asked(client, call, params, passage.way, passage.take_effect, note_guess, state.read_json, goes_on)
+            asked = Asked(
+                client, call, params, passage.way, passage.take_effect, note_guess, state.read_json, state.web.given,
+                goes_on,
+            )  # fmt: skip
             passage.answer = transport.send(asked)
         return passage.answer
 
