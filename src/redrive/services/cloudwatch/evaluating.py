@@ -20,19 +20,23 @@ from redrive.services.cloudwatch.model.queries import MetricStat
 from redrive.services.cloudwatch.model.reasons import reason_data, reason_of
 from redrive.services.cloudwatch.model.time import Window
 from redrive.services.cloudwatch.model.values import TimeSeries
-from redrive.services.cloudwatch.reads import Values, values_of
+from redrive.services.cloudwatch.reads import Values, first_from, values_of
 from redrive.store.api import Transaction
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What a look at an alarm's metrics has given. `can_rest`: nothing changes before there is new data."""
+    """What a look at an alarm's metrics has given.
+
+    `can_rest`: nothing changes before there is new data. Data of the future are there from `next_data_at` on.
+    """
 
     plan: Plan
     range: Window
     evaluated: Evaluated
     is_full: bool
     can_rest: bool
+    next_data_at: Instant | None = None
 
 
 def look(tx: Transaction, scope: Scope, alarm: Alarm, now: Instant) -> Looked:
@@ -52,7 +56,10 @@ def look(tx: Transaction, scope: Scope, alarm: Alarm, now: Instant) -> Looked:
     else:
         evaluated = evaluate(points, periods=plan.periods, to_alarm=plan.to_alarm, treat=plan.treat)
     is_full = all(point is not None for point in points[-plan.periods :])
-    return Looked(plan, asked, evaluated, is_full, is_silent and not plan.tells_time)
+    can_rest = is_silent and not plan.tells_time
+    ahead = [first_from(tx, scope, stat, asked.end) for stat in plan.stats] if can_rest else []
+    next_data_at = min([at for at in ahead if at is not None], default=None)
+    return Looked(plan, asked, evaluated, is_full, can_rest, next_data_at)
 
 
 def _watched(

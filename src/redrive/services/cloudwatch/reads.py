@@ -62,3 +62,10 @@ def values_of(tx: Transaction, scope: Scope, stat: MetricStat, window: Window) -
             values[at] = value
             counts[at] = point.count
     return Values(values, counts)
+
+
+def first_from(tx: Transaction, scope: Scope, stat: MetricStat, start: Instant) -> Instant | None:
+    """Return the first instant from `start` on with data of a statistic: data may be of the next two hours."""
+    units = units_of(tx, scope, stat.metric, stat.unit)
+    found = [tx.metrics.first(stat.metric.series(scope, unit), start) for unit in units]
+    return min([at for at in found if at is not None], default=None)

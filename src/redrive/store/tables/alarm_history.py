@@ -15,7 +15,7 @@ ITEMS_MAX = 100_000
 
 
 class HistoryItem(NamedTuple):
-    """One thing that happened to an alarm. `id` orders the items of one instant; `data` is a JSON text."""
+    """One thing that happened to an alarm. `id` is unique; `data` is a JSON text."""
 
     alarm: str
     at: Instant
@@ -35,8 +35,10 @@ class AlarmHistoryTable:
         self._database = database
 
     def put(self, scope: str, item: HistoryItem) -> None:
-        """Store an item."""
-        self._database.write(_SQL["put"], {"scope": scope, **item._asdict()})
+        """Store an item. Its id is stored behind its number among the items of its instant, which keeps their order."""
+        row = self._database.one(_SQL["count"], {"scope": scope, "at": item.at})
+        number = 0 if row is None else int(row[0])
+        self._database.write(_SQL["put"], {"scope": scope, **item._asdict(), "id": f"{number:06d}-{item.id}"})
 
     def between(self, scope: str, start: Instant, end: Instant, *, alarm: str | None = None) -> list[HistoryItem]:
         """The items of a scope, or of one alarm, in [start, end), oldest first."""

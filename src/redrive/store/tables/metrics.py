@@ -235,6 +235,11 @@ class MetricTable:
             DataPoint(start + number * period_ms, total, count, low, high) for number, total, count, low, high in rows
         ]
 
+    def first(self, series: Series, start: Instant) -> Instant | None:
+        """The first stored minute of a series that begins at `start` or later; None if there is none."""
+        row = self._database.one(_SQL["first"], {**_key(series), "start": start})
+        return None if row is None or row[0] is None else int(row[0])
+
     def take_written(self) -> Mapping[Series, Instant]:
         """The series that this transaction has written since it was last asked, each with its latest minute."""
         written, self._written = self._written, {}

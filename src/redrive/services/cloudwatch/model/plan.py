@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from redrive.core.clock import MINUTE_MS, SECOND_MS, Instant
@@ -20,7 +20,7 @@ _ALWAYS_IGNORES = "AWS/DynamoDB"
 _CALENDAR = frozenset({"DATE", "DAY", "EPOCH", "HOUR", "MINUTE", "MONTH", "YEAR"})
 _PERIOD_S_DEFAULT = 60
 
-_COMPARED = {
+_COMPARED: Mapping[str, Callable[[float, float], bool]] = {
     "GreaterThanThreshold": lambda value, threshold: value > threshold,
     "GreaterThanOrEqualToThreshold": lambda value, threshold: value >= threshold,
     "LessThanThreshold": lambda value, threshold: value < threshold,

@@ -81,10 +81,12 @@ class AlarmWorker:
             change_state(tx, scope, replace(alarm, warm_until=None), state)
         elif alarm.warm_until is not None:
             tx.resources.put(scope, replace(alarm, warm_until=None))
-        if looked.can_rest:
-            tx.timers.clear(self.timer, timer)
-        else:
+        if not looked.can_rest:
             tx.timers.set(self.timer, timer, self._following(tx.now))
+        elif looked.next_data_at is not None:
+            tx.timers.set(self.timer, timer, self._following(max(tx.now, looked.next_data_at)))
+        else:
+            tx.timers.clear(self.timer, timer)
 
     def _is_warming_up(self, tx: Transaction, scope: Scope, alarm: Alarm, looked: Looked) -> bool:
         """Whether an alarm waits for the end of its warm-up. The warm-up ends early with enough data, if it may."""

@@ -37,6 +37,13 @@ WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions 
   AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
   AND unit = :unit AND minute >= :start AND minute < :end GROUP BY number ORDER BY number;
 
+-- name: first
+-- The unique index has the dimensions' digest.
+SELECT min(minute) FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions
+  AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
+  AND unit = :unit AND minute >= :start;
+
 -- name: units
 -- The unique index has the dimensions' digest.
 WITH RECURSIVE found(unit) AS (
