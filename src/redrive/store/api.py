@@ -234,7 +234,8 @@ class Tables:
 
     __slots__ = (
         "alarm_history", "archives", "attempts", "blobs", "bodies", "database", "dedup", "deliveries", "facts",
-        "items", "log_events", "messages", "meters", "objects", "resources", "runs", "streams", "timers", "tokens", "uploads",
+        "items", "log_events", "messages", "meters", "objects", "resources", "runs", "streams", "timers", "tokens",
+        "uploads",
     )  # fmt: skip
 
     def __init__(

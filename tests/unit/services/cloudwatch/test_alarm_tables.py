@@ -60,7 +60,7 @@ def test_row_of_the_documented_tables(tower: Tower, to_alarm: int, data: str, st
 
 
 def test_timeline_of_the_documented_figure(tower: Tower) -> None:
-    """Threshold 3, three of three: ALARM at the end of the fifth minute, OK after the sixth; one breach is not enough."""
+    """Threshold 3, three of three: ALARM after the fifth minute, OK after the sixth; one breach is not enough."""
     tower.alarm(EvaluationPeriods=3, Threshold=3)
     tower.publish(dict(enumerate([2, 2.5, 4, 5, 4.5, 2, 1, 2, 4, 2, 1.0])))
 
@@ -97,7 +97,9 @@ SIGNS = st.lists(st.sampled_from("0X-"), min_size=1, max_size=9)
 
 
 @given(SIGNS, st.integers(1, 7), st.data(), st.sampled_from(TreatMissing))
-def test_evaluation_is_what_the_page_says(signs: list[str], periods: int, data: st.DataObject, treat: TreatMissing) -> None:
+def test_evaluation_is_what_the_page_says(
+    signs: list[str], periods: int, data: st.DataObject, treat: TreatMissing
+) -> None:
     """Held against the page's own words, counted here in another way: by the text of the data."""
     to_alarm = data.draw(st.integers(1, periods))
     signs = (["-"] * (periods + 2) + signs)[-(periods + 2) :]

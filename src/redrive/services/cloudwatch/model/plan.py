@@ -102,7 +102,8 @@ class Plan:
         if not self.ignores_low_samples or single is None or single.statistic.kind != "percentile":
             return False
         share = single.statistic.high / 100
-        least = 10 / (1 - share) if 0.5 <= share < 1 else 10 / share if 0 < share < 0.5 else 0
+        # Rounded, because 10 / (1 - 0.9) is more than 100.
+        least = round(10 / min(share, 1 - share), 6) if 0 < share < 1 else 0
         samples = [point.samples for point in points[-self.periods :] if point is not None]
         return bool(samples) and sum(one or 0 for one in samples) < least
 
