@@ -104,7 +104,7 @@ def test_topic_that_does_not_let_alarms_in_is_told_in_the_history(tower: Tower) 
 
     assert tower.heard() == []
     assert told[0].startswith(f'Failed to execute action {topic}. Received error: "AuthorizationError: User: cloud')
-    assert told[1].startswith(f'Failed to execute action {gone}. Received error: "NotFound: Topic does not exist')
+    assert told[1].startswith(f'Failed to execute action {gone}. Received error: "AuthorizationError: User: cloud')
     assert told[2] == (
         f'Failed to execute action {scaling}. Received error: "redrive performs no actions of this service"'
     )
