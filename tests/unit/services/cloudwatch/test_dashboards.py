@@ -49,8 +49,8 @@ def test_bad_names_and_bodies_are_refused(desk: Desk, refusal: Any) -> None:
     assert name == (
         "InvalidParameterValue",
         (
-            "The value for field DashboardName contains invalid characters. It can only contain alphanumerics, dash (-) "
-            "and underscore (_).\n"
+            "The value for field DashboardName contains invalid characters. "
+            "It can only contain alphanumerics, dash (-) and underscore (_).\n"
         ),
     )
     assert body[0] == "InvalidParameterInput"
