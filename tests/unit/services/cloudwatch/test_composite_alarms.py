@@ -98,7 +98,7 @@ def test_rule_that_no_alarm_can_have_is_refused(watched: Tower, refusal: Any, ru
     assert refusal(watched.composite, "c", rule) == ("ValidationError", message)
 
 
-def test_cycles_are_refused(watched: Tower, refusal: Any) -> None:
+def test_rule_that_leads_back_to_its_alarm_is_refused(watched: Tower, refusal: Any) -> None:
     watched.composite("one", "ALARM(a)")
     watched.composite("two", "ALARM(one)")
 
@@ -152,7 +152,7 @@ EXAMPLES = {
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_example_of_suppression(watched: Tower, example: str) -> None:
+def test_alarm_acts_when_the_example_of_the_page_says(watched: Tower, example: str) -> None:
     steps, acts = EXAMPLES[example]
     watched.composite(
         "c", "ALARM(a)", AlarmActions=[watched.topic], OKActions=[watched.topic], ActionsSuppressor="s",

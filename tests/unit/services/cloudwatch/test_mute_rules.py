@@ -121,7 +121,7 @@ def test_rule_names_alarms_that_exist(tower: Tower, refusal: Any) -> None:
         ("at(2025-01-01T10:00)", "PT1M", "Asia/Tokyo", ["2025-01-01T01:00:30Z"], ["2025-01-01T01:01:00Z"]),
     ],
 )  # fmt: skip
-def test_windows_of_a_schedule(
+def test_rule_mutes_inside_of_its_windows_and_not_outside(
     expression: str, duration: str, zone: str, inside: list[str], outside: list[str]
 ) -> None:
     rule = MuteRule("r", {"Expression": expression, "Duration": duration, "Timezone": zone}, 0)
@@ -141,7 +141,7 @@ def test_start_and_expiry_bound_the_windows() -> None:
     assert (rule.status(start - 1), rule.status(end)) == ("SCHEDULED", "EXPIRED")
 
 
-def test_durations_are_read() -> None:
+def test_durations_and_expressions_are_those_of_iso_and_of_cron() -> None:
     assert duration_ms("P2DT12H") == 60 * 3_600_000
     assert plain_expression({"Expression": "cron(0 2 * * 0-6)"}) == "cron(0 2 ? * 1-7 *)"
     for text in ("P", "PT", "P1W", "T1H"):

@@ -31,6 +31,7 @@ def tag_resource(
     """Add tags to an alarm, a dashboard or a mute rule. A tag with an existing key replaces the old tag.
 
     Errors: ResourceNotFoundException; InvalidParameterValue.
+    Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_TagResource.html
     """
     given = read_alarm_tags(tags)
     scope, tagged = _existing(tx, caller, resource_arn, "TagResource", request_tags(given))
@@ -43,7 +44,10 @@ def tag_resource(
 
 @operation("UntagResource")
 def untag_resource(tx: Transaction, caller: Caller, *, resource_arn: str, tag_keys: Sequence[str]) -> Document:
-    """Remove tags from an alarm, a dashboard or a mute rule. Errors: ResourceNotFoundException."""
+    """Remove tags from an alarm, a dashboard or a mute rule. Errors: ResourceNotFoundException.
+
+    Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_UntagResource.html
+    """
     scope, tagged = _existing(tx, caller, resource_arn, "UntagResource", keys_of_tags(tag_keys))
     _store(tx, scope, tagged, {key: value for key, value in tagged.tags.items() if key not in tag_keys})
     return {}
@@ -54,6 +58,7 @@ def list_tags_for_resource(tx: Transaction, caller: Caller, *, resource_arn: str
     """List the tags of an alarm, a dashboard or a mute rule; none for one that is deleted.
 
     Errors: InvalidParameterValue (the ARN names no such thing).
+    Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_ListTagsForResource.html
     """
     _, tagged = _found(tx, caller, resource_arn, "ListTagsForResource", NO_CONTEXT)
     tags = {} if tagged is None else tagged.tags
