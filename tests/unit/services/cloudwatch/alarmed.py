@@ -60,7 +60,7 @@ class Tower:
         """Make a composite alarm."""
         self.client.put_composite_alarm(AlarmName=name, AlarmRule=rule, **more)
 
-    def publish(self, values: Mapping[float, float], name: str = "m") -> None:
+    def publish(self, values: Mapping[int, float], name: str = "m") -> None:
         """Publish values, each at its minute."""
         for minutes, value in values.items():
             datum = {"MetricName": name, "Value": value, "Timestamp": (self.start / 1000) + minutes * 60}
