@@ -262,6 +262,26 @@ class MetricTable:
         row = self._database.one(_SQL["oldest"], ())
         return None if row is None or row[0] is None else int(row[0])
 
+    def coarsen(self, since: Instant, before: Instant, period_ms: int, *, limit: int) -> int:
+        """Add up to `limit` points of [since, before) to those of their longer periods. Returns how many.
+
+        No other step may write points meanwhile.
+        """
+        params = {"since": since, "before": before, "period": period_ms, "limit": limit}
+        rows = self._database.all(_SQL["finer"], params)
+        for scope, namespace, name, dimensions, unit, minute, total, count, low, high, samples in rows:
+            series = Series(Watched(scope, namespace, dimensions), name, unit)
+            begins = minute - minute % period_ms
+            self.add(series, DataPoint(begins, total, count, low, high, _read_samples(samples)))
+            self._database.write(_SQL["delete"], {**_key(series), "minute": minute})
+        self._written.clear()
+        return len(rows)
+
+    def oldest_finer(self, since: Instant, period_ms: int) -> Instant | None:
+        """The first point from `since` on that does not begin with a period of this length; None if there is none."""
+        row = self._database.one(_SQL["oldest_finer"], {"since": since, "period": period_ms})
+        return None if row is None else int(row[0])
+
     def sweep(self, before: Instant, *, limit: int) -> int:
         """Delete up to `limit` minutes that began before this instant, oldest first. Returns how many were deleted."""
         return self._database.run(_SQL["sweep"], {"before": before, "limit": limit})
