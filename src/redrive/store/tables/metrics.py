@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS, Instant
 from redrive.core.documents import dump_json, load_json
@@ -79,6 +79,9 @@ def dimensions_text(dimensions: Mapping[str, str]) -> str:
     """Dimensions in canonical form: JSON, ordered by name."""
     return dump_json(dict(sorted(dimensions.items())))
 
+
+Grouped = tuple[int, float, float, float, float]
+"""A period by its number, with the sum, the count, the minimum and the maximum of its values."""
 
 _Counted = Series | SeriesGroup
 _Sample = tuple[_Counted, Instant, float, int]
@@ -225,15 +228,15 @@ class MetricTable:
             for minute, total, count, low, high, samples in rows
         ]
 
-    def grouped(self, series: Series, start: Instant, end: Instant, period_ms: int) -> list[DataPoint]:
-        """The periods of a series in [start, end) that have data, each as one point without its samples, in order.
+    def grouped(self, series: Series, start: Instant, end: Instant, period_ms: int) -> Sequence[Grouped]:
+        """The periods of a series in [start, end) that have data, in order: number, sum, count, minimum, maximum.
 
-        Periods count from `start`; the database adds the minutes up.
+        Periods are numbered from `start` on; the database adds the minutes up. Plain tuples, because there are many.
         """
-        rows = self._database.all(_SQL["grouped"], {**_key(series), "start": start, "end": end, "period": period_ms})
-        return [
-            DataPoint(start + number * period_ms, total, count, low, high) for number, total, count, low, high in rows
-        ]
+        return cast(
+            "Sequence[Grouped]",
+            self._database.all(_SQL["grouped"], {**_key(series), "start": start, "end": end, "period": period_ms}),
+        )
 
     def first(self, series: Series, start: Instant) -> Instant | None:
         """The first stored minute of a series that begins at `start` or later; None if there is none."""
