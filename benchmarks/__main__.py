@@ -18,6 +18,7 @@ from benchmarks import (
     handler,
     kinesis,
     lag,
+    metrics,
     patterns,
     prove,
     s3,
@@ -35,7 +36,7 @@ from benchmarks.sqs import Measured
 
 SUITES = (
     "startup", "time", "schedules", "lag", "handler", "patterns", "prove", "sqs", "events", "dynamodb", "kinesis",
-    "sns", "s3", "stores",
+    "sns", "s3", "stores", "metrics",
 )  # fmt: skip
 WIDTH_OF_PAPER = 150
 
@@ -58,6 +59,9 @@ def main() -> None:
         show_figures(console, "Schedules, in process", figures)
     if "lag" in wanted:
         results |= _lag(console, arguments)
+    if "metrics" in wanted:
+        results["metrics"] = figures = list(metrics.measure())
+        show_figures(console, "Metrics and alarms, in process, CPU", figures)
     if "handler" in wanted:
         results["handler"] = figures = list(handler.measure())
         show_figures(console, "Handlers, CPU over that of the bare handler", figures)

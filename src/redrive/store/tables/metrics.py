@@ -14,8 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
+import orjson
+
 from redrive.core.clock import HOUR_MS, MINUTE_MS, Instant
-from redrive.core.documents import dump_json, load_json
+from redrive.core.documents import dump_json
 from redrive.store.database import Database
 from redrive.store.queries import load_queries
 from redrive.store.tables.rates import Rates, RateTable
@@ -388,8 +390,8 @@ def _together(one: Mapping[float, float] | None, other: Mapping[float, float] | 
 
 
 def _samples_text(samples: Mapping[float, float] | None) -> str | None:
-    return None if samples is None else dump_json(list(samples.items()))
+    return None if samples is None else orjson.dumps(list(samples.items())).decode()
 
 
 def _read_samples(text: str | None) -> Mapping[float, float] | None:
-    return None if text is None else dict(load_json(text))
+    return None if text is None else dict(orjson.loads(text))
