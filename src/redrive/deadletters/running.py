@@ -13,29 +13,28 @@ stays stops its group.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from botocore.exceptions import ClientError
 
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.deadletters.account import Account
 from redrive.deadletters.canary import Canaries
-from redrive.deadletters.destinations import Destination, SourcesOf
-from redrive.deadletters.gates import Gate
-from redrive.deadletters.hiding import Held, Hidden, Spread
-from redrive.deadletters.journal import Journal, Known
+from redrive.deadletters.causes import Cause
+from redrive.deadletters.destinations import Destination
+from redrive.deadletters.hiding import Held, Hidden
+from redrive.deadletters.journal import Known
 from redrive.deadletters.letter import Letter
+from redrive.deadletters.outcomes import Accepted, Parcel, Refused, SendOutcome
 from redrive.deadletters.pace import Pace
+from redrive.deadletters.parcels import parcel_of, until_of
 from redrive.deadletters.peek import BATCH, EMPTY_RECEIVES, Depth, depth_of
 from redrive.deadletters.plan import Plan
-from redrive.deadletters.sending import Accepted, Parcel, Refused, Sender, SendOutcome
+from redrive.deadletters.ports import Ports
+from redrive.deadletters.setbacks import credentials_gone, lacks_credentials, patiently
 from redrive.deadletters.sorting import Because, Deletes, Discards, Sends, Sorter, Stays, Wishes
 from redrive.handler.failures import Kind
-
-RECEIVES = 20
-"""How many receives a round has: two hundred letters share the writes of the journal."""
 
 REQUESTS = 20
 """How many requests share the writes of the journal; between them the conditions that stop a run are looked at."""
@@ -53,21 +52,6 @@ POLL_MS = 2 * SECOND_MS
 
 BLOCKED = Stays("an earlier letter of its message group stays", Because.PLAN)
 STOPPED = Stays("the run was stopped before", Because.PLAN)
-
-
-@dataclass(frozen=True, slots=True)
-class Ports:
-    """What a run needs from outside. `wait` waits so many seconds; `export` returns when the letters are on disk."""
-
-    sqs: Any
-    sender: Sender
-    journal: Journal
-    now: Callable[[], Instant]
-    wait: Callable[[float], None]
-    sources: SourcesOf
-    export: Callable[[Sequence[Letter]], None]
-    gates: Sequence[Gate] = ()
-    spread: Spread = map
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,31 +97,54 @@ class Redriving:
         What stays is visible again at the end, also after an interruption. Errors: ClientError, BotoCoreError.
         """
         try:
-            empty = 0
-            while not self.account.stopped and (self._held or empty < EMPTY_RECEIVES):
-                fresh = self._received()
-                due = self._due()
-                empty = 0 if fresh or due else empty + 1
-                self._work([*due, *fresh])
-                self._check()
-                yield self.account
-                if self._held and not fresh and not due and not self.account.stopped:
-                    self._idle()
+            yield from self._rounds()
+        except ClientError as error:
+            code = str(error.response["Error"].get("Code", ""))
+            if not lacks_credentials(code):
+                raise
+            self.account.stopped = credentials_gone(code)
         finally:
             for held in (*self._held, *self._in_hand):
                 self._hidden.keep(held)
             self.account.doubtful = sorted(self._journal.doubts)
             self.account.undeleted = len(self._journal.undeleted)
-            self._hidden.show_again()
-        if self.account.undeleted and not _length(depth_of(self._ports.sqs, self._plan.queue)):
+            self._show_again()
+        if self.account.undeleted and not self.account.stopped and not self._waiting():
             self.account.undeleted = 0  # They are gone; the last lines of an earlier run's journal were lost.
+
+    def _rounds(self) -> Iterator[Account]:
+        empty = 0
+        while not self.account.stopped and (self._held or empty < EMPTY_RECEIVES):
+            fresh = self._received()
+            due = self._due()
+            empty = 0 if fresh or due else empty + 1
+            self._work([*due, *fresh])
+            self._check()
+            yield self.account
+            if self._held and not fresh and not due and not self.account.stopped:
+                self._idle()
+
+    def _show_again(self) -> None:
+        """Show what stays. Where that is refused, the letters come back when their time is over."""
+        try:
+            self._hidden.show_again()
+        except ClientError as error:
+            if not lacks_credentials(str(error.response["Error"].get("Code", ""))):
+                raise
+
+    def _waiting(self) -> int:
+        return _length(depth_of(self._ports.sqs, self._plan.queue))
 
     def _received(self) -> list[Held]:
         size = sum(len(held.letter.body) for held in self._held)
         if len(self._held) >= HELD_MAX or size >= HELD_BYTES_MAX:
             return []
-        receives = RECEIVES if self._pace.most is None else max(1, min(RECEIVES, self._pace.most // BATCH))
-        fresh = self._hidden.receive(receives, self._ports.spread, self._is_gone)
+        receives = self._ports.receives
+        if self._pace.most is not None:
+            receives = max(1, min(receives, self._pace.most // BATCH))
+        fresh = patiently(
+            lambda: self._hidden.receive(receives, self._ports.spread, self._is_gone), self._ports.wait
+        )  # fmt: skip
         self.account.seen += len(fresh)
         return fresh
 
@@ -207,9 +214,18 @@ class Redriving:
             self._leave(ready.held, Stays(why, Because.PLAN))
         elif (until := self._canaries.waits_until(cause, now)) is not None:
             self._held.append(replace(ready.held, due_at=until))
+        elif why := self._bad_news(cause):
+            self._canaries.stop(cause, why)
+            self._leave(ready.held, Stays(why, Because.PLAN))
         else:
-            self._canaries.admitted(cause, now)
+            if self._canaries.admitted(cause, now) and self._ports.watch is not None:
+                self._ports.watch.begin(ready.held.letter)
             todo.ready.append(ready)
+
+    def _bad_news(self, cause: Cause) -> str:
+        """Why no more letters of a cause should go, asked once, at the end of the watch of its first letters."""
+        first, since = self._canaries.ended_watch(cause) if self._ports.watch is not None else ((), 0)
+        return self._ports.watch.bad_news(first, since) if self._ports.watch is not None and first else ""
 
     def _is_blocked(self, letter: Letter) -> bool:
         return self._hidden.is_fifo and letter.group_id in self._stopped_groups
@@ -304,7 +320,10 @@ class Redriving:
         self._journal.sending([ready.held.letter.message_id for ready in letters], to.text, now)
 
         def send(batch: Sequence[_Ready]) -> Sequence[SendOutcome]:
-            return self._ports.sender.send(to, [Parcel(ready.held.letter, ready.sends.text) for ready in batch])
+            parcels = [parcel_of(ready.held.letter, ready.sends, self._ports.contents) for ready in batch]
+            whole = [one for one in parcels if isinstance(one, Parcel)]
+            outcomes = iter(self._ports.sender.send(to, whole) if whole else ())
+            return [next(outcomes) if isinstance(one, Parcel) else one for one in parcels]
 
         accepted: list[Held] = []
         # Each answer is written as it comes: after a kill, only requests without an answer are doubtful.
@@ -335,7 +354,7 @@ class Redriving:
     def _settle(self, held: Held, sends: Sends, outcome: SendOutcome, now: Instant) -> None:
         cause = sends.rule.cause
         if isinstance(outcome, Accepted):
-            self._canaries.accepted(cause, outcome.id)
+            self._canaries.accepted(cause, outcome.id, held.letter, sends.to)
         elif isinstance(outcome, Refused) and outcome.kind is Kind.THROTTLED:
             self.account.throttled += 1
             self._canaries.throttled(cause)
@@ -345,6 +364,8 @@ class Redriving:
             self._canaries.failed(cause)
             why = f"{sends.to.text} refused it: {outcome.code}: {outcome.message}"
             self._leave(held, Stays(why, Because.PLAN))
+            if lacks_credentials(outcome.code):
+                self.account.stopped = credentials_gone(outcome.code)
         else:
             self.account.unknown += 1
             self._canaries.failed(cause)
@@ -354,6 +375,8 @@ class Redriving:
         letter = held.letter
         self._hidden.keep(held)
         self.account.leave(letter.message_id, stays.reason)
+        if letter.work.batch is not None and self._ports.contents is not None:
+            self.account.keep_records(until_of(letter, self._ports.contents))
         if self._hidden.is_fifo:
             self._stopped_groups.add(letter.group_id)
             self._stopped_by_sending.add(letter.group_id)
@@ -376,7 +399,7 @@ class Redriving:
 
     def _delete(self, letters: Sequence[Held]) -> None:
         """Delete letters. One that cannot be deleted is deleted by the next run."""
-        gone = list(self._hidden.delete(letters, self._ports.spread))
+        gone = patiently(lambda: list(self._hidden.delete(letters, self._ports.spread)), self._ports.wait)
         if gone:
             self._journal.deleted(gone, self._ports.now())
             self.account.deleted += len(gone)
@@ -389,7 +412,7 @@ class Redriving:
             (account.throttled, stop.throttles, "letters were throttled"),
             (account.came_back, stop.came_back, "letters have failed again"),
         ):
-            if count and count >= most:
+            if count and count >= most and not account.stopped:
                 account.stopped = f"{count} {what}"
 
 

@@ -12,6 +12,7 @@ from redrive.delivery.outside.invocation import Invocation, InvocationResult, In
 from redrive.invoke.runtime.handlers import Answer
 from redrive.languages.event_pattern import matches
 from redrive.prove.calls.given import Given
+from redrive.prove.play.behaviour import End
 from redrive.prove.play.events import Delivered
 from redrive.prove.play.performance import Performance
 from redrive.prove.play.running import Run, given, kind_of
@@ -32,12 +33,12 @@ _ANOTHER = "an invocation by another function"
 class SystemPerformance(Performance):
     """The functions of a system, its entrance, and a stage for them."""
 
-    def __init__(self, circuit: Circuit, *, seed: int, given: Given) -> None:
+    def __init__(self, circuit: Circuit, *, seed: int, given: Given, is_warm: bool = False) -> None:
         self._circuit = circuit
         parts = circuit.wiring.parts.taking_part
         first = parts[circuit.entrance.functions[0]].subject
         others = {name: part.subject for name, part in parts.items()}
-        super().__init__(first, seed=seed, given=given, others=others)
+        super().__init__(first, seed=seed, given=given, others=others, is_warm=is_warm)
 
     def begin(self, trigger: Trigger) -> None:
         super().begin(trigger)
@@ -116,12 +117,12 @@ class SystemRuns(Runs):
                     stack.enter_context(outer.subject.hidden())
             return super()._run(invocation, run)
 
-    def _result(self, run: Run, answer: Answer) -> InvocationResult:
+    def _result(self, run: Run, end: End) -> InvocationResult:
         """A caller of an API who is told of an error of the server knows that the work is not done."""
-        result = super()._result(run, answer)
+        result = super()._result(run, end)
         is_api = self._circuit.entrance.way is Way.API and run.function_name in self._circuit.entrance.functions
-        if is_api and _status(answer) >= _SERVER_ERROR:
-            return InvocationResult(InvocationStatus.FUNCTION_ERROR, answer.payload)
+        if is_api and _status(end.answer) >= _SERVER_ERROR:
+            return InvocationResult(InvocationStatus.FUNCTION_ERROR, end.answer.payload)
         return result
 
     def _way_of(self, invocation: Invocation) -> tuple[Kind, str]:
