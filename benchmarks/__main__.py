@@ -20,6 +20,7 @@ from benchmarks import (
     kinesis,
     lag,
     logs,
+    metrics,
     patterns,
     prove,
     s3,
@@ -37,7 +38,7 @@ from benchmarks.sqs import Measured
 
 SUITES = (
     "startup", "time", "schedules", "lag", "handler", "patterns", "prove", "sqs", "events", "dynamodb", "kinesis",
-    "sns", "s3", "logs", "stores", "dlq",
+    "sns", "s3", "logs", "stores", "dlq", "metrics",
 )  # fmt: skip
 WIDTH_OF_PAPER = 150
 
@@ -60,6 +61,9 @@ def main() -> None:
         show_figures(console, "Schedules, in process", figures)
     if "lag" in wanted:
         results |= _lag(console, arguments)
+    if "metrics" in wanted:
+        results["metrics"] = figures = list(metrics.measure())
+        show_figures(console, "Metrics and alarms, in process, CPU", figures)
     if "handler" in wanted:
         results["handler"] = figures = list(handler.measure())
         show_figures(console, "Handlers, CPU over that of the bare handler", figures)
