@@ -1,0 +1,1 @@
+"""The due work of stepfunctions, beat by beat."""
