@@ -6,7 +6,7 @@ Each has one timer while it waits for an instant, and none while it waits for an
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +16,6 @@ from redrive.core.errors import Bug
 from redrive.core.scope import Scope
 from redrive.languages.states import read_definition
 from redrive.languages.states.definition import Map, StateMachine
-from redrive.services.stepfunctions.limits import EVENTS_MAX
 from redrive.services.stepfunctions.model.execution import Execution, context_of, read_execution
 from redrive.services.stepfunctions.model.machine import Revision
 from redrive.services.stepfunctions.model.position import Position, read_position
@@ -73,45 +72,49 @@ def new_live(tx: Transaction, execution: Execution, value: Any, position: Positi
     return _live(tx, execution, position, value)
 
 
-def store(tx: Transaction, live: Live) -> bool:
-    """Store an execution with its new events, and set its timer. False if a new one's ARN exists already."""
+def exists(tx: Transaction, arn: str) -> bool:
+    """Whether an execution has this ARN. No other step can create one until the transaction ends."""
+    tx.executions.reserve(arn)
+    return tx.executions.get(arn) is not None
+
+
+def store(tx: Transaction, live: Live) -> None:
+    """Store an execution with its new events, and set its timer."""
     progress, execution = live.progress, live.execution
-    is_over = not progress.is_running
-    stopped_at = tx.now if is_over else None
-    position = progress.position.document()
-    first = progress.last - len(progress.events) + 1
-    if live.row is None:
-        owner = execution.map_run or execution.machine
-        row = ExecutionRow(
-            execution.arn, execution.id, owner, progress.status, execution.started_at, stopped_at, progress.last,
-            execution.document(), position,
-        )  # fmt: skip
-        if not tx.executions.put(row):
-            return False
-        was_due = None
+    position = progress.position
+    was_due, is_new = position.timer_at, live.row is None
+    position.timer_at = _due_at(progress, tx.now) if progress.is_running else None
+    live.row = row_of(live, tx.now)
+    if not is_new:
+        tx.executions.save(live.row)
+    elif not tx.executions.put(live.row):
+        raise Bug(f"{live.arn} was created twice")
+    if progress.events and not execution.is_express:
+        tx.executions.append(execution.id, progress.last - len(progress.events) + 1, progress.events)
+    progress.events = []
+    if position.timer_at == was_due:
+        return
+    if position.timer_at is None:
+        tx.timers.clear(EXECUTION_TIMER, execution.arn)
     else:
-        was_due = live.row.position.get("due_at")
-        row = live.row._replace(
+        tx.timers.set(EXECUTION_TIMER, execution.arn, position.timer_at)
+        tx.notify("due")
+
+
+def row_of(live: Live, now: Instant) -> ExecutionRow:
+    """The row of an execution as it is now."""
+    progress, execution = live.progress, live.execution
+    stopped_at = None if progress.is_running else now
+    position = progress.position.document()
+    if live.row is not None:
+        return live.row._replace(
             status=progress.status, stopped_at=stopped_at, events=progress.last, position=position
         )  # fmt: skip
-    due_at = None if is_over else _due_at(progress, tx.now)
-    if due_at is not None:
-        position["due_at"] = due_at
-    if live.row is not None:
-        tx.executions.save(row)
-    elif due_at is not None:
-        tx.executions.save(row)
-    if progress.events and not execution.is_express:
-        tx.executions.append(execution.id, first, progress.events)
-    progress.events = []
-    if due_at is not None and due_at != was_due:
-        tx.timers.set(EXECUTION_TIMER, execution.arn, due_at)
-        if due_at <= tx.now:
-            tx.notify("due")
-    elif due_at is None and was_due is not None:
-        tx.timers.clear(EXECUTION_TIMER, execution.arn)
-    live.row = row
-    return True
+    owner = execution.map_run or execution.machine
+    return ExecutionRow(
+        execution.arn, execution.id, owner, progress.status, execution.started_at, stopped_at, progress.last,
+        execution.document(), position,
+    )  # fmt: skip
 
 
 def the_revision_of(tx: Transaction, scope: Scope, name: str) -> Revision:
@@ -157,6 +160,3 @@ def _token_maker(execution: Execution) -> Callable[[str, int], str]:
 
 def _due_at(progress: Progress, now: Instant) -> Instant | None:
     return now if progress.queue else progress.position.due_at
-
-
-__all__ = ["EVENTS_MAX", "EXECUTION_TIMER", "Live", "compiled", "load", "new_live", "replace", "store"]

@@ -157,10 +157,8 @@ class ExecutionTable:
 
 
 def _execution(row: Row) -> ExecutionRow:
-    arn, id, owner, status, started_at, stopped_at, events, document, position = row
-    return ExecutionRow(
-        arn, id, owner, status, started_at, stopped_at, events, document_from(document), _value(position)
-    )  # fmt: skip
+    *rest, document, position = row
+    return ExecutionRow(*rest, document_from(document), _value(position))
 
 
 def _value(text: str) -> Document:

@@ -1,12 +1,12 @@
 """The ARNs of Step Functions: what they name, and how a bad one is refused.
 
-    arn:aws:states:REGION:ACCOUNT:stateMachine:NAME          a machine
-    arn:aws:states:REGION:ACCOUNT:stateMachine:NAME:7        its version 7; or its alias, if that is no number
-    arn:aws:states:REGION:ACCOUNT:stateMachine:NAME/LABEL    the machine of the children of a map run
-    arn:aws:states:REGION:ACCOUNT:execution:NAME:EXECUTION   an execution
-    arn:aws:states:REGION:ACCOUNT:express:NAME:EXECUTION:ID  an execution of an express machine
-    arn:aws:states:REGION:ACCOUNT:mapRun:NAME/LABEL:ID       a map run
-    arn:aws:states:REGION:ACCOUNT:activity:NAME              an activity
+arn:aws:states:REGION:ACCOUNT:stateMachine:NAME          a machine
+arn:aws:states:REGION:ACCOUNT:stateMachine:NAME:7        its version 7; or its alias, if that is no number
+arn:aws:states:REGION:ACCOUNT:stateMachine:NAME/LABEL    the machine of the children of a map run
+arn:aws:states:REGION:ACCOUNT:execution:NAME:EXECUTION   an execution
+arn:aws:states:REGION:ACCOUNT:express:NAME:EXECUTION:ID  an execution of an express machine
+arn:aws:states:REGION:ACCOUNT:mapRun:NAME/LABEL:ID       a map run
+arn:aws:states:REGION:ACCOUNT:activity:NAME              an activity
 """
 
 from __future__ import annotations

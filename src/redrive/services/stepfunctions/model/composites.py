@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from redrive.core.documents import Document
-from redrive.languages.states.bindings import Bindings
-from redrive.languages.states.data_flow import effective_input, output_of, states_object
+from redrive.languages.states.data_flow import effective_input, output_of
 from redrive.languages.states.definition import Map, Parallel
-from redrive.languages.states.errors import QUERY_EVALUATION_ERROR, StatesError
-from redrive.services.stepfunctions.limits import INLINE_CONCURRENCY_MAX
+from redrive.languages.states.errors import StatesError
+from redrive.languages.states.mapping import Item, concurrency_of, item_input, items_of
 from redrive.services.stepfunctions.model.leaving import fail, leave, react
 from redrive.services.stepfunctions.model.position import Frame, Mode
 from redrive.services.stepfunctions.model.progress import Progress
-from redrive.services.stepfunctions.model.values import count_of
 
 _ABORTABLE = frozenset({"Task", "Wait", "Map", "Parallel"})
 _ACTIVE = frozenset({Mode.TASK, Mode.WAIT, Mode.RETRY, Mode.CHILDREN, Mode.ENTER, Mode.BEGIN})
@@ -35,43 +32,14 @@ def begin_parallel(progress: Progress, frame: Frame, state: Parallel) -> None:
 def begin_map(progress: Progress, frame: Frame, state: Map) -> None:
     """Start as many iterations as may run at once. Errors: StatesError."""
     bindings = progress.bindings(frame)
-    value = effective_input(state, frame.input, bindings) if state.is_jsonata else _input_of(state, frame, bindings)
-    items = items_of(state, value, bindings)
-    most = count_of(state.concurrency_max, "MaxConcurrency", state, value, bindings)
+    items = items_of(state, frame.input, bindings)
+    frame.width = concurrency_of(state, frame.input, bindings)
     progress.tell(frame, "MapStateStarted", {"length": len(items)})
-    frame.mode, frame.items, frame.results = Mode.CHILDREN, items, [None] * len(items)
-    frame.width = min(most or INLINE_CONCURRENCY_MAX, INLINE_CONCURRENCY_MAX)
-    frame.output = value
+    frame.mode, frame.items, frame.results = Mode.CHILDREN, [item.context() for item in items], [None] * len(items)
     if items:
         _begin_iterations(progress, frame, state)
     else:
         _finish(progress, frame, state)
-
-
-def items_of(state: Map, value: Any, bindings: Bindings) -> list[Any]:
-    """The items of a Map. Errors: StatesError."""
-    if state.items is None:
-        items = value
-    else:
-        items = state.items.value(states_object(value) if state.is_jsonata else value, bindings)
-    if isinstance(items, list):
-        return items
-    if isinstance(items, dict) and state.is_jsonata and state.items is not None:
-        return [{"Key": key, "Value": one} for key, one in items.items()]
-    if state.is_jsonata:
-        kind = f"Map state input must be an array but was: {items}"
-        raise StatesError(QUERY_EVALUATION_ERROR, kind)
-    path = "$" if state.items is None else getattr(getattr(state.items, "path", None), "text", "$")
-    raise StatesError("States.Runtime", f'Reference path "{path}" must point to array.', is_bare=True)
-
-
-def item_input(state: Map, value: Any, item: Any, bindings: Bindings) -> Any:
-    """What an iteration gets; the context of `bindings` has the item. Errors: StatesError."""
-    if state.item_selector is not None:
-        return state.item_selector.value(states_object(value) if state.is_jsonata else value, bindings)
-    if not state.is_jsonata and state.parameters is not None:
-        return state.parameters.value(value, bindings)
-    return item
 
 
 def child_ended(progress: Progress, child: Frame) -> None:
@@ -119,11 +87,6 @@ def finish_again(progress: Progress, frame: Frame) -> None:
         _begin_iterations(progress, frame, state)
 
 
-def _input_of(state: Map, frame: Frame, bindings: Bindings) -> Any:
-    """The effective input of a Map in JSONPath: its Parameters are the old name of ItemSelector, for each item."""
-    return frame.input if state.input_path is None else state.input_path.value(frame.input, bindings)
-
-
 def _begin_iterations(progress: Progress, frame: Frame, state: Map) -> None:
     started = frame.previous
     while frame.begun < len(frame.results) and len(frame.children) < frame.width:
@@ -134,11 +97,12 @@ def _begin_iteration(progress: Progress, frame: Frame, state: Map, cause: int) -
     assert frame.items is not None, "a Map that has begun has items"
     place = frame.begun
     frame.begun += 1
-    bindings = progress.bindings(frame)
-    if state.item_selector is not None or state.parameters is not None:
-        item: Document = {"Index": place, "Value": frame.items[place]}
-        bindings.context["Map"] = {"Item": item}
-    value = item_input(state, frame.output, frame.items[place], bindings)
+    context = frame.items[place]
+    value = context["Value"]
+    if state.item_selector is not None:
+        bindings = progress.bindings(frame)
+        bindings.context["Map"] = {"Item": context}
+        value = item_input(state, frame.input, Item(place, value, context.get("Key")), bindings)
     child = _begin_child(progress, frame, place, state.processor.start_at, value)
     child.previous = progress.add("MapIterationStarted", cause, {"name": frame.state, "index": place})
 
@@ -158,7 +122,7 @@ def _finish(progress: Progress, frame: Frame, state: Parallel | Map | Any) -> No
     progress.add(f"{state.type}StateSucceeded", last)
     try:
         flow = output_of(state, frame.input, results, progress.bindings(frame))
-        frame.results, frame.items, frame.output, frame.done, frame.begun = [], None, None, 0, 0
+        frame.results, frame.items, frame.done, frame.begun = [], None, 0, 0
         leave(progress, frame, flow, state.next, previous=last)
     except StatesError as error:
         frame.results, frame.done = results, len(results)

@@ -121,7 +121,9 @@ def shown_execution(
     if with_data and position.output is not None:
         shown["output"] = position.output
     if row.status not in (RUNNING, SUCCEEDED):
-        shown |= {name: text for name, text in (("error", position.error), ("cause", position.cause)) if text is not None}
+        shown |= {
+            name: text for name, text in (("error", position.error), ("cause", position.cause)) if text is not None
+        }
     if row.status != SUCCEEDED:
         del shown["outputDetails"]
     if execution.trace:
@@ -152,7 +154,9 @@ def listed_execution(row: ExecutionRow, execution: Execution, position: Position
     return shown
 
 
-def redrive_status(row: ExecutionRow, execution: Execution, now: Instant, *, is_deleting: bool = False) -> tuple[str, str]:
+def redrive_status(
+    row: ExecutionRow, execution: Execution, now: Instant, *, is_deleting: bool = False
+) -> tuple[str, str]:
     """Whether an execution can be redriven, and AWS's reason why not.
 
     Source: https://docs.aws.amazon.com/step-functions/latest/apireference/API_DescribeExecution.html

@@ -33,7 +33,6 @@ def leave(progress: Progress, frame: Frame, flow: Flow, next: str | None, *, pre
     if flow.variables:
         details["assignedVariables"] = {name: progress.text(value) for name, value in flow.variables.items()}
         details["assignedVariablesDetails"] = NOT_TRUNCATED
-        progress._text = (flow.output, text)
         frame.variables = {**frame.variables, **flow.variables}
     cause = frame.previous if previous is None else previous
     frame.previous = progress.add(f"{progress.state(frame).type}StateExited", cause, details)

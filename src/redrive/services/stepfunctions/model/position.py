@@ -23,7 +23,7 @@ ROOT = "0"
 """The id of the frame of the machine itself."""
 
 
-class Mode(str, enum.Enum):
+class Mode(enum.StrEnum):
     """What a frame does now, or waits for."""
 
     ENTER = "enter"
@@ -111,7 +111,8 @@ class Position:
     """The frames of an execution, and what counts over all of them.
 
     `tasks` is the number of the last task, `deadline` the end of the machine's TimeoutSeconds. `ended_by` is the number
-    of the event that has ended the execution. `tokens` are the client tokens of redrives, with their instants.
+    of the event that has ended the execution. `timer_at` is when the stored timer is due. `tokens` are the client
+    tokens of redrives, with their instants.
     """
 
     frames: dict[str, Frame] = field(default_factory=dict)
@@ -125,6 +126,7 @@ class Position:
     redrives: int = 0
     redriven_at: Instant | None = None
     tokens: dict[str, Instant] = field(default_factory=dict)
+    timer_at: Instant | None = None
 
     @property
     def due_at(self) -> Instant | None:
@@ -140,10 +142,12 @@ class Position:
 
     def add(self, state: str, up: str | None = None, place: int = 0) -> Frame:
         """A new frame."""
-        id = ROOT if up is None else str(self.next_frame)
-        if up is not None:
+        if up is None:
+            frame = Frame(ROOT, state)
+        else:
+            frame = Frame(str(self.next_frame), state, up, place)
             self.next_frame += 1
-        frame = self.frames[id] = Frame(id, state, up, place)
+        self.frames[frame.id] = frame
         return frame
 
     def drop_below(self, frame: Frame) -> None:
@@ -168,6 +172,7 @@ class Position:
             "next_frame": self.next_frame, "tasks": self.tasks, "deadline": self.deadline, "output": self.output,
             "error": self.error, "cause": self.cause, "ended_by": self.ended_by, "redrives": self.redrives,
             "redriven_at": self.redriven_at, "tokens": self.tokens,
+            "timer_at": self.timer_at,
         }  # fmt: skip
         frames = [frame.document() for frame in self.frames.values()]
         return {"frames": frames, **{name: value for name, value in rest.items() if value}}

@@ -17,9 +17,9 @@ from redrive.core.clock import INSTANTS_KEPT, Instant
 from redrive.core.documents import Document, dump_json
 from redrive.core.entropy import Entropy
 from redrive.languages.states.bindings import Bindings
-from redrive.languages.states.definition import Branch, Map, Parallel, State, StateMachine
-from redrive.languages.states.errors import DATA_LIMIT_EXCEEDED, StatesError
-from redrive.services.stepfunctions.limits import EVENTS_MAX, PAYLOAD_BYTES_MAX
+from redrive.languages.states.definition import Branch, Map, Parallel, State, StateMachine, Task
+from redrive.languages.states.payloads import fits, too_large
+from redrive.services.stepfunctions.limits import EVENTS_MAX
 from redrive.services.stepfunctions.model.history import KeptEvent
 from redrive.services.stepfunctions.model.position import ROOT, Frame, Position
 from redrive.services.stepfunctions.model.resources import TaskResource
@@ -43,15 +43,20 @@ class Compiled:
 
 @dataclass(frozen=True, slots=True)
 class CallWish:
-    """Call what a Task names. The answer is for the frame's task of this number, and late for any other."""
+    """Call what a Task names. The answer is for the frame's task of this number, and late for any other.
+
+    `text` is the JSON of the parameters; `role_arn` is that of Credentials, or empty.
+    """
 
     frame: str
     task: int
-    state: str
     resource: TaskResource
     parameters: Any
-    token: str
-    role_arn: str
+    text: str
+    token: str = ""
+    role_arn: str = ""
+    timeout_s: int | None = None
+    beat_s: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,20 +128,15 @@ class Progress:
     def checked(self, value: Any, name: str) -> str:
         """The text of a result. Errors: StatesError States.DataLimitExceeded."""
         text = self.text(value)
-        if len(text) > PAYLOAD_BYTES_MAX // 4 and len(text.encode()) > PAYLOAD_BYTES_MAX:
-            raise StatesError(
-                DATA_LIMIT_EXCEEDED,
-                f"The state/task '{name}' returned a result with a size exceeding the maximum number of bytes "
-                "service limit.",
-                is_bare=True,
-            )
+        if not fits(text):
+            raise too_large(name)
         return text
 
     def bindings(self, frame: Frame, *, token: str = "") -> Bindings:
         """What the expressions of a frame's state see besides their data."""
         state: Document = {"Name": frame.state, "EnteredTime": exact_instant(frame.entered_at)}
         context = {**self.context, "State": state}
-        if not isinstance(self.state(frame), _WITHOUT_RETRIES):
+        if isinstance(self.state(frame), _RETRIED):
             state["RetryCount"] = frame.tries
         if token:
             context["Task"] = {"Token": token}
@@ -162,12 +162,13 @@ class Progress:
         while child is not None and child.up is not None:
             parent = self.position.frames[child.up]
             if parent.items is not None:
-                return {"Index": child.place, "Value": parent.items[child.place]}
+                item: Document = parent.items[child.place]
+                return item
             child = parent
         return None
 
 
-_WITHOUT_RETRIES: tuple[type[State], ...] = ()
+_RETRIED = (Task, Parallel, Map)
 
 
 def compile_definition(machine: StateMachine) -> Compiled:

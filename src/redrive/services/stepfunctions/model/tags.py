@@ -16,7 +16,9 @@ def merged_tags(present: Mapping[str, str], given: Sequence[Document] | None, ar
     """The tags after a request adds some. A tag with an existing key replaces the old tag. Errors: TooManyTags."""
     tags = {**present, **{str(tag.get("key", "")): str(tag.get("value", "")) for tag in given or ()}}
     if len(tags) > TAGS_MAX:
-        raise ServiceError("TooManyTags", f"A resource can have no more than {TAGS_MAX} tags.", members={"resourceName": arn})
+        raise ServiceError(
+            "TooManyTags", f"A resource can have no more than {TAGS_MAX} tags.", members={"resourceName": arn}
+        )
     return tags
 
 

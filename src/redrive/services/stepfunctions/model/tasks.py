@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from redrive.core.documents import Document
+from redrive.languages.states.computed import heartbeat_s_of, role_of, timeout_s_of
 from redrive.languages.states.data_flow import effective_input, output_of
 from redrive.languages.states.definition import Task
 from redrive.languages.states.errors import HEARTBEAT_TIMEOUT, TIMEOUT, StatesError, runtime_error
@@ -15,11 +16,13 @@ from redrive.services.stepfunctions.model.leaving import fail, leave, react
 from redrive.services.stepfunctions.model.position import Frame, Mode
 from redrive.services.stepfunctions.model.progress import NOT_TRUNCATED, CallWish, Progress
 from redrive.services.stepfunctions.model.resources import Kind, Pattern, TaskResource, read_resource
-from redrive.services.stepfunctions.model.values import seconds_of, value_of
 
 
 def schedule(progress: Progress, frame: Frame, state: Task) -> None:
-    """Schedule a task, and wish for its call. Errors: StatesError."""
+    """Wish for the call of a task. Who grants the wish checks it, and says that the task is `scheduled`.
+
+    Errors: StatesError.
+    """
     resource = read_resource(state.resource)
     if resource is None:
         raise runtime_error(f"The resource {state.resource} is not supported.")
@@ -29,16 +32,37 @@ def schedule(progress: Progress, frame: Frame, state: Task) -> None:
     bindings = progress.bindings(frame, token=token if is_callback else "")
     value = effective_input(state, frame.input, bindings)
     text = progress.checked(value, frame.state)
-    data = frame.input if state.is_jsonata else value
-    timeout_s = seconds_of(state.timeout, "TimeoutSeconds", state, data, bindings)
-    beat_s = seconds_of(state.heartbeat, "HeartbeatSeconds", state, data, bindings)
-    role_arn = _credentials(state, data, bindings)
+    timeout_s = None if state.timeout is None else timeout_s_of(state, frame.input, bindings)
+    beat_s = heartbeat_s_of(state, frame.input, bindings)
+    role_arn = role_of(state, frame.input, bindings) or ""
     frame.mode, frame.task, frame.is_submitted = Mode.TASK, number, False
     frame.timeout_at = None if timeout_s is None else progress.now + timeout_s * 1000
     frame.beat_ms = 0 if beat_s is None else beat_s * 1000
     frame.beat_at = progress.now + frame.beat_ms if frame.beat_ms else None
-    _tell_scheduled(progress, frame, resource, text, timeout_s, beat_s, role_arn)
-    progress.wishes.append(CallWish(frame.id, number, frame.state, resource, value, token, role_arn))
+    progress.wishes.append(
+        CallWish(frame.id, number, resource, value, text, token, role_arn, timeout_s, beat_s)
+    )  # fmt: skip
+
+
+def scheduled(progress: Progress, frame: Frame, wish: CallWish) -> None:
+    """Tell that a task is scheduled; that of an activity starts when a worker takes it, others start at once."""
+    resource = wish.resource
+    details: Document = {}
+    if wish.timeout_s is not None:
+        details["timeoutInSeconds"] = wish.timeout_s
+    if wish.beat_s is not None and resource.kind is not Kind.FUNCTION:
+        details["heartbeatInSeconds"] = wish.beat_s
+    if wish.role_arn and resource.kind is not Kind.ACTIVITY:
+        details["taskCredentials"] = {"roleArn": wish.role_arn}
+    if resource.kind in (Kind.FUNCTION, Kind.ACTIVITY):
+        given = {"resource": resource.arn, "input": wish.text, "inputDetails": NOT_TRUNCATED}
+        _tell(progress, frame, resource, "Scheduled", {**given, **details})
+        if resource.kind is Kind.FUNCTION:
+            _tell(progress, frame, resource, "Started", {})
+        return
+    given = {"region": progress.region, "parameters": wish.text}
+    _tell(progress, frame, resource, "Scheduled", {**given, **details})
+    _tell(progress, frame, resource, "Started", {})
 
 
 def succeeded(progress: Progress, frame: Frame, value: Any) -> None:
@@ -114,44 +138,11 @@ def _task(progress: Progress, frame: Frame) -> tuple[Task, TaskResource]:
     return state, resource
 
 
-def _credentials(state: Task, data: Any, bindings: Any) -> str:
-    if state.credentials is None:
-        return ""
-    found = value_of(state.credentials, state, data, bindings)
-    return str(found.get("RoleArn", "")) if isinstance(found, dict) else ""
-
-
 def _blamed(frame: Frame, resource: TaskResource) -> str:
     """What an answer that is too large is the answer of, in AWS's words."""
     if resource.kind is Kind.FUNCTION:
         return resource.arn
     return "lambda" if resource.type == "lambda" else frame.state
-
-
-def _tell_scheduled(
-    progress: Progress, frame: Frame, resource: TaskResource, text: str, timeout_s: int | None, beat_s: int | None,
-    role_arn: str,
-) -> None:  # fmt: skip
-    details: Document = {}
-    if timeout_s is not None:
-        details["timeoutInSeconds"] = timeout_s
-    if beat_s is not None:
-        details["heartbeatInSeconds"] = beat_s
-    if role_arn:
-        details["taskCredentials"] = {"roleArn": role_arn}
-    if resource.kind in (Kind.FUNCTION, Kind.ACTIVITY):
-        given = {"resource": resource.arn, "input": text, "inputDetails": NOT_TRUNCATED}
-        if resource.kind is Kind.FUNCTION:
-            details.pop("heartbeatInSeconds", None)
-            progress.tell(frame, "LambdaFunctionScheduled", {**given, **details})
-            progress.tell(frame, "LambdaFunctionStarted")
-        else:
-            details.pop("taskCredentials", None)
-            progress.tell(frame, "ActivityScheduled", {**given, **details})
-        return
-    called = {"resourceType": resource.type, "resource": resource.name}
-    progress.tell(frame, "TaskScheduled", {**called, "region": progress.region, "parameters": text, **details})
-    progress.tell(frame, "TaskStarted", called)
 
 
 def _tell(progress: Progress, frame: Frame, resource: TaskResource, what: str, details: Document) -> None:

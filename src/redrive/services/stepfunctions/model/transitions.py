@@ -1,7 +1,7 @@
 """The transitions of executions: a table from what a frame is about to do to the function that does it.
 
-    enter   the state is entered, and its work begins      ended   the state around the branch takes its result
-    begin   the work begins, without a new entry           failed  the state around the branch reacts to its failure
+enter   the state is entered, and its work begins      ended   the state around the branch takes its result
+begin   the work begins, without a new entry           failed  the state around the branch reacts to its failure
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from redrive.languages.states.choices import choose, no_choice_matched
+from redrive.languages.states.computed import failure_of, wait_ends_at
 from redrive.languages.states.data_flow import Flow, effective_input, output_of, result_of_pass
 from redrive.languages.states.definition import (
     Choice,
     Fail,
     Map,
-    Mode as MapMode,
     Parallel,
     Pass,
     State,
@@ -23,13 +23,15 @@ from redrive.languages.states.definition import (
     Task,
     Wait,
 )
+from redrive.languages.states.definition import (
+    Mode as MapMode,
+)
 from redrive.languages.states.errors import StatesError
 from redrive.services.stepfunctions.model import composites, tasks
 from redrive.services.stepfunctions.model.leaving import fail, fail_for_history, leave, react
 from redrive.services.stepfunctions.model.map_states import begin_map_run
 from redrive.services.stepfunctions.model.position import READY, Frame, Mode
 from redrive.services.stepfunctions.model.progress import NOT_TRUNCATED, TIMED_OUT, Progress
-from redrive.services.stepfunctions.model.values import value_of, wait_until
 
 
 def begin(progress: Progress, value: Any, details: dict[str, Any]) -> None:
@@ -136,9 +138,7 @@ def _succeed(progress: Progress, frame: Frame, state: Succeed) -> None:
 
 def _fail(progress: Progress, frame: Frame, state: Fail) -> None:
     bindings = progress.bindings(frame)
-    error = None if state.error is None else value_of(state.error, state, frame.input, bindings)
-    cause = None if state.cause is None else value_of(state.cause, state, frame.input, bindings)
-    react(progress, frame, _text_or_none(error), _text_or_none(cause))
+    react(progress, frame, *failure_of(state, frame.input, bindings))
 
 
 def _choice(progress: Progress, frame: Frame, state: Choice) -> None:
@@ -150,8 +150,7 @@ def _choice(progress: Progress, frame: Frame, state: Choice) -> None:
 
 def _wait(progress: Progress, frame: Frame, state: Wait) -> None:
     bindings = progress.bindings(frame)
-    value = effective_input(state, frame.input, bindings)
-    until = wait_until(state, value, bindings)
+    until = wait_ends_at(state, frame.input, bindings, progress.now)
     if until <= progress.now:
         _leave_wait(progress, frame)
     else:
@@ -175,10 +174,6 @@ def _map(progress: Progress, frame: Frame, state: Map) -> None:
         composites.begin_map(progress, frame, state)
 
 
-def _text_or_none(value: Any) -> str | None:
-    return None if value is None else str(value)
-
-
 _BEGINS: Mapping[type[State], Callable[[Progress, Frame, Any], None]] = {
     Choice: _choice, Fail: _fail, Map: _map, Parallel: composites.begin_parallel, Pass: _pass, Succeed: _succeed,
     Task: tasks.schedule, Wait: _wait,
@@ -187,4 +182,3 @@ _BEGINS: Mapping[type[State], Callable[[Progress, Frame, Any], None]] = {
 _DOES: Mapping[Mode, Callable[[Progress, Frame], None]] = {
     Mode.ENTER: _enter, Mode.BEGIN: _begin, Mode.ENDED: composites.child_ended, Mode.FAILED: composites.child_failed,
 }  # fmt: skip
-

@@ -12,7 +12,7 @@ from redrive.core.pages import encode_token
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.operation import operation
 from redrive.languages.iam import request_tags
-from redrive.services.stepfunctions.definitions import check_definition, variable_references
+from redrive.services.stepfunctions.definitions import check_definition
 from redrive.services.stepfunctions.limits import MACHINES_MAX, PAGE_DEFAULT
 from redrive.services.stepfunctions.machines import (
     choose,
@@ -26,7 +26,6 @@ from redrive.services.stepfunctions.model.machine import Alias, MachineType, Rev
 from redrive.services.stepfunctions.model.requests import check_name, invalid, read_page
 from redrive.services.stepfunctions.model.tags import merged_tags
 from redrive.services.stepfunctions.publishing import publish_revision
-from redrive.services.stepfunctions.running import abandon
 from redrive.store.api import Transaction
 
 
@@ -39,8 +38,9 @@ def create_state_machine(
 ) -> Document:  # fmt: skip
     """Create a machine. A second creation with the same content answers with the first; its role and tags are ignored.
 
-    Errors: InvalidName; InvalidArn (the role); InvalidDefinition; InvalidLoggingConfiguration; StateMachineAlreadyExists;
-    StateMachineLimitExceeded; TooManyTags; ValidationException (a description of a version without `publish`).
+    Errors: InvalidName; InvalidArn (the role); InvalidDefinition; InvalidLoggingConfiguration;
+    StateMachineAlreadyExists; StateMachineLimitExceeded; TooManyTags;
+    ValidationException (a description of a version without `publish`).
     Source: https://docs.aws.amazon.com/step-functions/latest/apireference/API_CreateStateMachine.html
     """
     check_name(name)
@@ -49,7 +49,7 @@ def create_state_machine(
     tx.services.authorize(tx, caller, "states:CreateStateMachine", arn, context=request_tags(wanted))
     _check_publication(publish=publish, description=version_description)
     _check_role(role_arn)
-    check_definition(tx, definition, type, caller)
+    check_definition(definition, type)
     check_logging(logging_configuration)
     made = Revision(
         "", definition, role_arn, tx.now, logging_configuration or {}, tracing_configuration or {},
@@ -60,13 +60,15 @@ def create_state_machine(
         return _created_again(tx, caller.scope, known, made, type, version_description if publish else None)
     if tx.resources.count(StateMachine, caller.scope) >= MACHINES_MAX:
         raise ServiceError("StateMachineLimitExceeded", f"State Machine Limit Exceeded: '{name}'")
-    tx.services.authorize(tx, caller, "iam:PassRole", role_arn, context={"iam:PassedToService": ("states.amazonaws.com",)})
-    id, revision = new_uuid(tx.entropy), new_uuid(tx.entropy)
+    tx.services.authorize(
+        tx, caller, "iam:PassRole", role_arn, context={"iam:PassedToService": ("states.amazonaws.com",)}
+    )
+    machine_id, revision = new_uuid(tx.entropy), new_uuid(tx.entropy)
     machine = StateMachine(
-        name, id, MachineType(type), tx.now, revision, revision, tags=merged_tags({}, tags, arn),
+        name, machine_id, MachineType(type), tx.now, revision, revision, tags=merged_tags({}, tags, arn),
         creation_description=version_description or "",
     )  # fmt: skip
-    tx.resources.put(caller.scope, replace(made, name=f"{id}/{revision}"))
+    tx.resources.put(caller.scope, replace(made, name=f"{machine_id}/{revision}"))
     tx.resources.put(caller.scope, machine)
     answer: Document = {"stateMachineArn": arn, "creationDate": machine.created_at}
     if publish:
@@ -95,11 +97,12 @@ def update_state_machine(
     if all(value is None for value in given):
         raise ServiceError(
             "MissingRequiredParameter",
-            "Either the definition, the role ARN, the LoggingConfiguration, or the TracingConfiguration must be specified",
+            "Either the definition, the role ARN, the LoggingConfiguration, or the TracingConfiguration must be "
+            "specified",
         )
     _check_publication(publish=publish, description=version_description)
     if definition is not None:
-        check_definition(tx, definition, machine.type.value, caller)
+        check_definition(definition, machine.type.value)
     check_logging(logging_configuration)
     present = the_revision(tx, arn.scope, machine)
     if role_arn is not None and role_arn != present.role_arn:
@@ -148,7 +151,6 @@ def delete_state_machine(tx: Transaction, caller: Caller, *, state_machine_arn: 
     for alias in tx.resources.list(Alias, arn.scope, prefix=f"{arn.name}/"):
         tx.resources.delete(Alias, arn.scope, alias.name)
     tx.resources.delete(StateMachine, arn.scope, arn.name)
-    abandon(tx, arn.machine_arn)
     return {}
 
 
@@ -177,9 +179,6 @@ def describe_state_machine(
         shown |= _of_version(tx, arn)
     if revision.encryption:
         shown["encryptionConfiguration"] = revision.encryption
-    references = variable_references(revision.definition)
-    if references:
-        shown["variableReferences"] = references
     return shown if included_data == "ALL_DATA" else {**shown, "definition": ""}
 
 

@@ -68,7 +68,7 @@ def _change(
 def _the_tagged(tx: Transaction, text: str) -> StateMachine | Activity:
     """The machine or activity of an ARN. Versions and aliases have no tags. Errors: InvalidArn; ResourceNotFound."""
     arn = read_arn(text, MACHINE, ACTIVITY)
-    kind: type[StateMachine] | type[Activity] = StateMachine if arn.kind == MACHINE else Activity
+    kind: type[StateMachine | Activity] = StateMachine if arn.kind == MACHINE else Activity
     found = None if arn.qualifier or arn.label else tx.resources.get(kind, arn.scope, arn.name)
     if found is None:
         raise no_resource(text)

@@ -30,8 +30,8 @@ def publish_state_machine_version(
     arn = read_machine_arn(state_machine_arn)
     tx.services.authorize(tx, caller, "states:PublishStateMachineVersion", arn.machine_arn)
     machine = the_machine(tx, arn)
-    if revision_id is not None and revision_id not in (machine.shown_revision, "INITIAL" if machine.shown_revision is None else None):
-        present = machine.shown_revision or "INITIAL"
+    present = machine.shown_revision or "INITIAL"
+    if revision_id not in (None, present):
         raise ServiceError(
             "ConflictException",
             f"Failed to publish the State Machine version for revision {revision_id}. "
