@@ -6,7 +6,7 @@ What needs the outside is a delivery: it is attempted under a lease, and a late 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from redrive.core.documents import Document, dump_json
 from redrive.core.entropy import new_row_id
@@ -131,9 +131,19 @@ def _call(tx: Transaction, live: Live, frame: Frame, wish: CallWish) -> None:
         refused(tx, live, frame, error, request_id or new_row_id(tx.entropy, tx.now))
     else:
         answered(tx, live, frame, wish.resource, answer, request_id)
+        if wish.resource.pattern in (Pattern.SYNC, Pattern.SYNC_2) and "executionArn" in answer:
+            _await_end(tx, live, wish, str(answer["executionArn"]))
 
 
-def _read(tx: Transaction, service: str, operation: str, document: Document, text: str) -> Any:
+def _await_end(tx: Transaction, live: Live, wish: CallWish, child: str) -> None:
+    """Let the execution that a task has started answer the task at its end."""
+    started = load(tx, child)
+    assert started is not None, "an execution that a task starts goes on in a later transaction"
+    started.progress.position.parent = Parent(live.arn, wish.frame, wish.task, wish.resource.pattern.value)
+    store(tx, started)
+
+
+def _read(tx: Transaction, service: str, operation: str, document: Document, text: str) -> Mapping[str, object]:
     """The parameters of a call. Errors: StatesError (a field that the operation does not have, or of a wrong type)."""
     try:
         return tx.services.read(service, operation, document)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from redrive.core.documents import Document, dump_json, load_json
 from redrive.services.stepfunctions.executions import Live, load, store
 from redrive.services.stepfunctions.model import metrics, tasks
-from redrive.services.stepfunctions.model.execution import Parent, shown_execution
-from redrive.services.stepfunctions.model.position import Mode
+from redrive.services.stepfunctions.model.execution import shown_execution
+from redrive.services.stepfunctions.model.position import Mode, Parent
 from redrive.services.stepfunctions.model.progress import SUCCEEDED
 from redrive.services.stepfunctions.telling import tell_status
 from redrive.store.api import Transaction
@@ -19,8 +19,9 @@ def ended(tx: Transaction, live: Live) -> None:
         tx.metrics.count(metrics.series_of(execution.scope, execution.machine, name), tx.now, value)
     tell_status(tx, live)
     tx.notify(execution.arn)
-    if execution.parent is not None:
-        _answer_parent(tx, live, execution.parent)
+    parent = live.progress.position.parent
+    if parent is not None:
+        _answer_parent(tx, live, parent)
     if execution.is_express and not execution.is_sync:
         tx.executions.delete(execution.arn, execution.id)
 

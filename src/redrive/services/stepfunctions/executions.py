@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from redrive.core.clock import Instant
 from redrive.core.documents import load_json
@@ -67,7 +66,7 @@ def live_of(tx: Transaction, row: ExecutionRow) -> Live:
     return live
 
 
-def new_live(tx: Transaction, execution: Execution, value: Any, position: Position) -> Live:
+def new_live(tx: Transaction, execution: Execution, value: object, position: Position) -> Live:
     """An execution that begins."""
     return _live(tx, execution, position, value)
 
@@ -141,7 +140,7 @@ def compiled_processor(definition: str, state: str) -> Compiled:
     return compile_definition(machine)
 
 
-def _live(tx: Transaction, execution: Execution, position: Position, value: Any) -> Live:
+def _live(tx: Transaction, execution: Execution, position: Position, value: object) -> Live:
     revision = the_revision_of(tx, execution.scope, execution.revision)
     definition = revision.definition
     found = compiled_processor(definition, execution.state) if execution.state else compiled(definition)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from redrive.core.clock import SECOND_MS
 from redrive.core.documents import Document
@@ -24,7 +23,7 @@ from redrive.services.stepfunctions.telling import tell_status
 from redrive.store.api import Cause, Transaction
 
 
-def start(tx: Transaction, execution: Execution, value: Any, *, is_deferred: bool) -> Live | None:
+def start(tx: Transaction, execution: Execution, value: object, *, is_deferred: bool) -> Live | None:
     """Begin an execution with its input, and go on with it at once; None if its ARN exists already.
 
     A deferred execution goes on in another transaction: that of its caller is one of a task.

@@ -30,7 +30,7 @@ SELECT 1 FROM executions WHERE owner = ? LIMIT 1;
 SELECT min(stopped_at) FROM executions WHERE stopped_at IS NOT NULL;
 
 -- name: stopped_before
-SELECT arn, id, owner FROM executions WHERE stopped_at IS NOT NULL AND stopped_at < ? ORDER BY stopped_at LIMIT ?;
+SELECT arn, id, owner, document FROM executions WHERE stopped_at IS NOT NULL AND stopped_at < ? ORDER BY stopped_at LIMIT ?;
 
 -- name: append -- hot
 INSERT INTO execution_events (execution, seq, events) VALUES (?, ?, ?);

@@ -45,6 +45,7 @@ class StoppedExecution(NamedTuple):
     arn: str
     id: str
     owner: str
+    document: Document
 
 
 class ExecutionTable:
@@ -117,7 +118,8 @@ class ExecutionTable:
 
     def stopped_before(self, instant: Instant, *, limit: int) -> list[StoppedExecution]:
         """Executions that ended before an instant, the earliest first."""
-        return [StoppedExecution(*row) for row in self._database.all(_SQL["stopped_before"], (instant, limit))]
+        rows = self._database.all(_SQL["stopped_before"], (instant, limit))
+        return [StoppedExecution(arn, key, owner, document_from(text)) for arn, key, owner, text in rows]
 
     def append(self, id: str, first: int, events: Sequence[object]) -> None:
         """Append events to a history. `first` is the number of the first of them; numbers have no gaps."""
@@ -132,7 +134,7 @@ class ExecutionTable:
             del params["first"]
         rows = self._database.all(_SQL["pieces_back" if reverse else "pieces"], params)
         found = [event for (text,) in rows for event in _ordered(document_from(text)["e"], reverse=reverse)]
-        return [event for event in found if first <= event[0] <= last]
+        return [event for event in found if first <= int(str(event[0])) <= last]
 
     def offer(self, activity: str, id: str, document: Document) -> None:
         """Offer a task to the workers of an activity. Ids are taken in their order."""
@@ -157,8 +159,10 @@ class ExecutionTable:
 
 
 def _execution(row: Row) -> ExecutionRow:
-    *rest, document, position = row
-    return ExecutionRow(*rest, document_from(document), _value(position))
+    arn, key, owner, status, started_at, stopped_at, events, document, position = row
+    return ExecutionRow(
+        arn, key, owner, status, started_at, stopped_at, events, document_from(document), _value(position)
+    )  # fmt: skip
 
 
 def _value(text: str) -> Document:

@@ -5,8 +5,6 @@ Source: https://docs.aws.amazon.com/step-functions/latest/dg/state-map-inline.ht
 
 from __future__ import annotations
 
-from typing import Any
-
 from redrive.languages.states.data_flow import effective_input, output_of
 from redrive.languages.states.definition import Map, Parallel
 from redrive.languages.states.errors import StatesError
@@ -46,7 +44,7 @@ def child_ended(progress: Progress, child: Frame) -> None:
     """Take the result of a branch or an iteration. The last one ends the state around it."""
     assert child.up is not None, "a child has a parent"
     frame = progress.position.frames[child.up]
-    state = progress.state(frame)
+    state = _composite(progress, frame)
     frame.results[child.place] = child.output
     frame.done += 1
     del progress.position.frames[child.id]
@@ -79,12 +77,18 @@ def child_failed(progress: Progress, child: Frame) -> None:
 
 def finish_again(progress: Progress, frame: Frame) -> None:
     """Go on with a Parallel or a Map of a redriven execution: with its other children, or with what follows them."""
-    state = progress.state(frame)
+    state = _composite(progress, frame)
     frame.mode, frame.error, frame.cause = Mode.CHILDREN, None, None
     if frame.done == len(frame.results):
         _finish(progress, frame, state)
     elif isinstance(state, Map):
         _begin_iterations(progress, frame, state)
+
+
+def _composite(progress: Progress, frame: Frame) -> Parallel | Map:
+    state = progress.state(frame)
+    assert isinstance(state, Parallel | Map), f"{frame.state} has no children"
+    return state
 
 
 def _begin_iterations(progress: Progress, frame: Frame, state: Map) -> None:
@@ -107,7 +111,7 @@ def _begin_iteration(progress: Progress, frame: Frame, state: Map, cause: int) -
     child.previous = progress.add("MapIterationStarted", cause, {"name": frame.state, "index": place})
 
 
-def _begin_child(progress: Progress, frame: Frame, place: int, start_at: str, value: Any) -> Frame:
+def _begin_child(progress: Progress, frame: Frame, place: int, start_at: str, value: object) -> Frame:
     child = progress.position.add(start_at, frame.id, place)
     child.input, child.previous = value, frame.previous
     frame.children.append(child.id)
@@ -115,7 +119,7 @@ def _begin_child(progress: Progress, frame: Frame, place: int, start_at: str, va
     return child
 
 
-def _finish(progress: Progress, frame: Frame, state: Parallel | Map | Any) -> None:
+def _finish(progress: Progress, frame: Frame, state: Parallel | Map) -> None:
     """Leave a Parallel or a Map whose children have all ended well."""
     last = frame.previous
     results = frame.results

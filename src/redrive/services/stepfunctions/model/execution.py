@@ -23,15 +23,6 @@ NOT_REDRIVABLE = "NOT_REDRIVABLE"
 REDRIVABLE_BY_MAP_RUN = "REDRIVABLE_BY_MAP_RUN"
 
 
-class Parent(NamedTuple):
-    """The task of another execution that awaits the end of this one. `pattern` is `.sync`, `.sync:2` or empty."""
-
-    arn: str
-    frame: str
-    task: int
-    pattern: str = ""
-
-
 class Execution(NamedTuple):
     """What never changes about an execution. `revision` is the stored name of the machine's revision.
 
@@ -54,7 +45,6 @@ class Execution(NamedTuple):
     map_run: str = ""
     state: str = ""
     place: int = 0
-    parent: Parent | None = None
     is_sync: bool = False
     trace: str = ""
     origin: str = ""
@@ -87,8 +77,6 @@ def read_execution(row: ExecutionRow) -> Execution:
     """The execution of a row."""
     found = dict(row.document)
     found["scope"], found["type"] = Scope(*found["scope"]), MachineType(found["type"])
-    if "parent" in found:
-        found["parent"] = Parent(*found["parent"])
     return Execution(arn=row.arn, id=row.id, started_at=row.started_at, **found)
 
 

@@ -6,11 +6,9 @@ Source: https://docs.aws.amazon.com/step-functions/latest/apireference/API_Histo
 
 from __future__ import annotations
 
-from typing import Any
-
 from redrive.core.documents import Document
 
-KeptEvent = list[Any]
+KeptEvent = list[object]
 
 _DATA = ("input", "output", "parameters")
 _SHARED = {"StateEntered": "stateEnteredEventDetails", "StateExited": "stateExitedEventDetails"}
@@ -26,6 +24,8 @@ _WITHOUT_DETAILS = frozenset(
 def shown_event(event: KeptEvent, *, with_data: bool) -> Document:
     """An event as GetExecutionHistory answers it; without data, inputs and outputs are left out."""
     number, previous, at, kind, details = event
+    assert isinstance(kind, str), "the type of an event is a text"
+    assert isinstance(details, dict), "an event has details, which may be empty"
     shown: Document = {"timestamp": at, "type": kind, "id": number, "previousEventId": previous}
     if kind not in _WITHOUT_DETAILS:
         shown[_member(kind)] = details if with_data else _without_data(details)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from redrive.core.documents import Document, dump_json, load_json
 from redrive.core.errors import ServiceError
@@ -70,7 +69,7 @@ def operation_of(resource: TaskResource) -> str:
     return resource.action[:1].upper() + resource.action[1:]
 
 
-def sent(resource: TaskResource, parameters: Any) -> Document:
+def sent(resource: TaskResource, parameters: object) -> Document:
     """The parameters of the call: what has to be a text is written as JSON where it is none."""
     given = dict(parameters) if isinstance(parameters, dict) else {}
     match resource.service, resource.action:
@@ -109,15 +108,18 @@ def received(resource: TaskResource, answer: Document, request_id: str) -> Docum
     }  # fmt: skip
 
 
-def read_payload(text: Any) -> Any:
+def read_payload(payload: object) -> object:
     """A function's payload as a value; text that is no JSON stays text."""
+    text = payload.decode("utf-8", "replace") if isinstance(payload, bytes) else payload
+    if not isinstance(text, str) or not text:
+        return None
     try:
-        return load_json(text) if text else None
+        return load_json(text)
     except ValueError:
         return text
 
 
-def function_failure(payload: Any) -> tuple[str, str]:
+def function_failure(payload: object) -> tuple[str, str]:
     """The error and the cause of a function that has failed, from its error document."""
     document = read_payload(payload)
     if not isinstance(document, dict):
@@ -148,7 +150,7 @@ def call_failure(resource: TaskResource, error: ServiceError, request_id: str, *
 _OF_CALLERS = frozenset({"AccessDeniedException", "ValidationException", "UnrecognizedClientException"})
 
 
-def _written(entry: Any, name: str) -> Any:
+def _written(entry: object, name: str) -> object:
     if isinstance(entry, dict):
         entry = dict(entry)
         _write(entry, name)

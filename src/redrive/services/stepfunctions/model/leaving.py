@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from redrive.core.documents import Document
 from redrive.languages.states.data_flow import Flow, caught_output, error_output
 from redrive.languages.states.errors import (
@@ -42,7 +40,7 @@ def leave(progress: Progress, frame: Frame, flow: Flow, next: str | None, *, pre
         enter_next(progress, frame, next, flow.output)
 
 
-def enter_next(progress: Progress, frame: Frame, next: str, value: Any) -> None:
+def enter_next(progress: Progress, frame: Frame, next: str, value: object) -> None:
     """Go to another state of the same branch."""
     frame.rest()
     frame.state, frame.input, frame.mode = next, value, Mode.ENTER
@@ -50,7 +48,7 @@ def enter_next(progress: Progress, frame: Frame, next: str, value: Any) -> None:
     progress.queue.append(frame)
 
 
-def end(progress: Progress, frame: Frame, output: Any) -> None:
+def end(progress: Progress, frame: Frame, output: object) -> None:
     """End a thread: a branch hands its output to the state around it, the machine has succeeded."""
     frame.rest()
     frame.output = output

@@ -14,7 +14,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
@@ -41,6 +41,15 @@ READY = frozenset({Mode.ENTER, Mode.BEGIN, Mode.ENDED, Mode.FAILED})
 """The modes that wait for nothing."""
 
 
+class Parent(NamedTuple):
+    """The task of another execution that awaits the end of this one. `pattern` is `.sync` or `.sync:2`."""
+
+    arn: str
+    frame: str
+    task: int
+    pattern: str
+
+
 @dataclass(slots=True)
 class Frame:
     """A thread of states. Ids of events are numbers in the history; instants of None mean that nothing is awaited.
@@ -56,8 +65,8 @@ class Frame:
     up: str | None = None
     place: int = 0
     mode: Mode = Mode.ENTER
-    input: Any = None
-    output: Any = None
+    input: object = None
+    output: object = None
     variables: Document = field(default_factory=dict)
     previous: int = 0
     entered: int = 0
@@ -72,9 +81,9 @@ class Frame:
     beat_at: Instant | None = None
     beat_ms: int = 0
     children: list[str] = field(default_factory=list)
-    results: list[Any] = field(default_factory=list)
+    results: list[object] = field(default_factory=list)
     done: int = 0
-    items: list[Any] | None = None
+    items: list[Document] | None = None
     begun: int = 0
     width: int = 0
     error: str | None = None
@@ -127,6 +136,7 @@ class Position:
     redriven_at: Instant | None = None
     tokens: dict[str, Instant] = field(default_factory=dict)
     timer_at: Instant | None = None
+    parent: Parent | None = None
 
     @property
     def due_at(self) -> Instant | None:
@@ -172,14 +182,16 @@ class Position:
             "next_frame": self.next_frame, "tasks": self.tasks, "deadline": self.deadline, "output": self.output,
             "error": self.error, "cause": self.cause, "ended_by": self.ended_by, "redrives": self.redrives,
             "redriven_at": self.redriven_at, "tokens": self.tokens,
-            "timer_at": self.timer_at,
+            "timer_at": self.timer_at, "parent": self.parent,
         }  # fmt: skip
         frames = [frame.document() for frame in self.frames.values()]
-        return {"frames": frames, **{name: value for name, value in rest.items() if value}}
+        return {"frames": frames, **{name: value for name, value in rest.items() if value not in (None, 0, {})}}
 
 
 def read_position(document: Document) -> Position:
     """The position that a document stores."""
     rest = dict(document)
     frames = [Frame(**{**one, "mode": Mode(one.get("mode", Mode.ENTER))}) for one in rest.pop("frames")]
+    if "parent" in rest:
+        rest["parent"] = Parent(*rest["parent"])
     return Position({frame.id: frame for frame in frames}, **rest)

@@ -7,11 +7,10 @@ functions of `tasks.py`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
 
 from redrive.core.clock import INSTANTS_KEPT, Instant
 from redrive.core.documents import Document, dump_json
@@ -23,6 +22,9 @@ from redrive.services.stepfunctions.limits import EVENTS_MAX
 from redrive.services.stepfunctions.model.history import KeptEvent
 from redrive.services.stepfunctions.model.position import ROOT, Frame, Position
 from redrive.services.stepfunctions.model.resources import TaskResource
+
+TokenMaker = Callable[[str, int], str]
+"""The token of a frame's task, by the task's number."""
 
 RUNNING = "RUNNING"
 SUCCEEDED = "SUCCEEDED"
@@ -51,7 +53,7 @@ class CallWish:
     frame: str
     task: int
     resource: TaskResource
-    parameters: Any
+    parameters: object
     text: str
     token: str = ""
     role_arn: str = ""
@@ -84,7 +86,7 @@ class Progress:
     now: Instant
     entropy: Entropy
     context: Document
-    token_of: Any
+    token_of: TokenMaker
     region: str
     last: int = 0
     is_express: bool = False
@@ -92,7 +94,7 @@ class Progress:
     events: list[KeptEvent] = field(default_factory=list)
     wishes: deque[Wish] = field(default_factory=deque)
     queue: deque[Frame] = field(default_factory=deque)
-    _text: tuple[Any, str] = (None, "null")
+    _text: tuple[object, str] = (None, "null")
 
     @property
     def is_running(self) -> bool:
@@ -116,7 +118,7 @@ class Progress:
         """Add an event of a thread: the thread's last event is its cause."""
         frame.previous = self.add(kind, frame.previous, details)
 
-    def text(self, value: Any) -> str:
+    def text(self, value: object) -> str:
         """A value as JSON. The output of a state is the input of the next one, so the last text is remembered."""
         known, text = self._text
         if known is value and value is not None:
@@ -125,7 +127,7 @@ class Progress:
         self._text = (value, text)
         return text
 
-    def checked(self, value: Any, name: str) -> str:
+    def checked(self, value: object, name: str) -> str:
         """The text of a result. Errors: StatesError States.DataLimitExceeded."""
         text = self.text(value)
         if not fits(text):
@@ -162,8 +164,7 @@ class Progress:
         while child is not None and child.up is not None:
             parent = self.position.frames[child.up]
             if parent.items is not None:
-                item: Document = parent.items[child.place]
-                return item
+                return parent.items[child.place]
             child = parent
         return None
 

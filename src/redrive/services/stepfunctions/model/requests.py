@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from redrive.core import pages
 from redrive.core.documents import load_json
@@ -21,7 +20,7 @@ def check_name(name: str) -> None:
         raise ServiceError("InvalidName", f"Invalid Name: '{name}'")
 
 
-def read_input(text: str | None) -> Any:
+def read_input(text: str | None) -> object:
     """The value of an execution's input; `{}` if none is given. Errors: InvalidExecutionInput."""
     if text is None:
         return {}
@@ -33,7 +32,7 @@ def read_input(text: str | None) -> Any:
         ) from error  # fmt: skip
 
 
-def read_output(text: str) -> Any:
+def read_output(text: str) -> object:
     """The value of a task's output. Errors: InvalidOutput."""
     try:
         return read_json(text)
@@ -41,7 +40,7 @@ def read_output(text: str) -> Any:
         raise ServiceError("InvalidOutput", f"Invalid Output: '{error}'") from error
 
 
-def read_json(text: str) -> Any:
+def read_json(text: str) -> object:
     """Parse JSON that a user has sent. Errors: ValueError with AWS's sentence, where it is known."""
     if len(text.encode()) > PAYLOAD_BYTES_MAX:
         raise ValueError("The input is longer than the maximum number of bytes.")

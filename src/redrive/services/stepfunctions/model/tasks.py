@@ -5,8 +5,6 @@ Source: https://docs.aws.amazon.com/step-functions/latest/dg/state-task.html
 
 from __future__ import annotations
 
-from typing import Any
-
 from redrive.core.documents import Document
 from redrive.languages.states.computed import heartbeat_s_of, role_of, timeout_s_of
 from redrive.languages.states.data_flow import effective_input, output_of
@@ -65,7 +63,7 @@ def scheduled(progress: Progress, frame: Frame, wish: CallWish) -> None:
     _tell(progress, frame, resource, "Started", {})
 
 
-def succeeded(progress: Progress, frame: Frame, value: Any) -> None:
+def succeeded(progress: Progress, frame: Frame, value: object) -> None:
     """Take the result of a frame's task."""
     state, resource = _task(progress, frame)
     frame.rest()
@@ -83,7 +81,7 @@ def succeeded(progress: Progress, frame: Frame, value: Any) -> None:
         fail(progress, frame, error)
 
 
-def submitted(progress: Progress, frame: Frame, answer: Any) -> None:
+def submitted(progress: Progress, frame: Frame, answer: object) -> None:
     """Note that the call of a task was accepted whose end is awaited."""
     _, resource = _task(progress, frame)
     frame.is_submitted = True

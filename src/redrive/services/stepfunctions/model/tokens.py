@@ -41,8 +41,8 @@ def read_token(text: str) -> TaskToken:
     content = found[_DIGEST_LENGTH:]
     if not text.startswith(_PREFIX) or found[:_DIGEST_LENGTH] != _digest(content):
         raise bad_token()
-    *names, task = content.split(" ")
-    return TaskToken(*names, int(task))
+    arn, execution_id, frame, task = content.split(" ")
+    return TaskToken(arn, execution_id, frame, int(task))
 
 
 def _digest(text: str) -> str:

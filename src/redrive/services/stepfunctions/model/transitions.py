@@ -7,8 +7,9 @@ begin   the work begins, without a new entry           failed  the state around 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
+from redrive.core.documents import Document
+from redrive.core.errors import Bug
 from redrive.languages.states.choices import choose, no_choice_matched
 from redrive.languages.states.computed import failure_of, wait_ends_at
 from redrive.languages.states.data_flow import Flow, effective_input, output_of, result_of_pass
@@ -34,7 +35,7 @@ from redrive.services.stepfunctions.model.position import READY, Frame, Mode
 from redrive.services.stepfunctions.model.progress import NOT_TRUNCATED, TIMED_OUT, Progress
 
 
-def begin(progress: Progress, value: Any, details: dict[str, Any]) -> None:
+def begin(progress: Progress, value: object, details: Document) -> None:
     """Begin an execution with its input. `details` are those of ExecutionStarted."""
     text = progress.text(value)
     progress.add("ExecutionStarted", 0, {"input": text, "inputDetails": NOT_TRUNCATED, **details})
@@ -119,9 +120,33 @@ def _enter(progress: Progress, frame: Frame) -> None:
 def _begin(progress: Progress, frame: Frame) -> None:
     state = progress.state(frame)
     try:
-        _BEGINS[type(state)](progress, frame, state)
+        _begin_work(progress, frame, state)
     except StatesError as error:
         fail(progress, frame, error)
+
+
+def _begin_work(progress: Progress, frame: Frame, state: State) -> None:
+    match state:
+        case Pass():
+            _pass(progress, frame, state)
+        case Task():
+            tasks.schedule(progress, frame, state)
+        case Choice():
+            _choice(progress, frame, state)
+        case Wait():
+            _wait(progress, frame, state)
+        case Succeed():
+            _succeed(progress, frame, state)
+        case Fail():
+            _fail(progress, frame, state)
+        case Parallel():
+            composites.begin_parallel(progress, frame, state)
+        case Map(mode=MapMode.DISTRIBUTED):
+            begin_map_run(progress, frame, state)
+        case Map():
+            composites.begin_map(progress, frame, state)
+        case _:
+            raise Bug(f"{frame.state} is of a type that nobody knows")
 
 
 def _pass(progress: Progress, frame: Frame, state: Pass) -> None:
@@ -166,18 +191,6 @@ def _leave_wait(progress: Progress, frame: Frame) -> None:
     except StatesError as error:
         fail(progress, frame, error)
 
-
-def _map(progress: Progress, frame: Frame, state: Map) -> None:
-    if state.mode is MapMode.DISTRIBUTED:
-        begin_map_run(progress, frame, state)
-    else:
-        composites.begin_map(progress, frame, state)
-
-
-_BEGINS: Mapping[type[State], Callable[[Progress, Frame, Any], None]] = {
-    Choice: _choice, Fail: _fail, Map: _map, Parallel: composites.begin_parallel, Pass: _pass, Succeed: _succeed,
-    Task: tasks.schedule, Wait: _wait,
-}  # fmt: skip
 
 _DOES: Mapping[Mode, Callable[[Progress, Frame], None]] = {
     Mode.ENTER: _enter, Mode.BEGIN: _begin, Mode.ENDED: composites.child_ended, Mode.FAILED: composites.child_failed,

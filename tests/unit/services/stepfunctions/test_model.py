@@ -1,1 +1,0 @@
-"""The rules of stepfunctions, without a store."""

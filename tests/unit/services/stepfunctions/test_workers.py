@@ -1,1 +1,0 @@
-"""The due work of stepfunctions, beat by beat."""
