@@ -17,7 +17,7 @@ from redrive.delivery.operation import OutsideNeeded
 from redrive.delivery.sources.roles import RoleSession
 from redrive.languages.states import StatesError
 from redrive.languages.states.errors import runtime_error
-from redrive.services.stepfunctions.executions import Live
+from redrive.services.stepfunctions.executions import Live, load, store
 from redrive.services.stepfunctions.limits import EXECUTION_MS_MAX
 from redrive.services.stepfunctions.model import tasks
 from redrive.services.stepfunctions.model.activity import Activity
@@ -33,7 +33,7 @@ from redrive.services.stepfunctions.model.integrations import (
     sent,
 )
 from redrive.services.stepfunctions.model.leaving import fail
-from redrive.services.stepfunctions.model.position import Frame
+from redrive.services.stepfunctions.model.position import Frame, Parent
 from redrive.services.stepfunctions.model.progress import CallWish
 from redrive.services.stepfunctions.model.resources import Kind, Pattern, TaskResource
 from redrive.store.api import Transaction
