@@ -96,7 +96,7 @@ class Ran:
         return json.loads(self.shown["output"])
 
     @property
-    def failure(self) -> tuple[str | None, str | None]:
+    def failure(self) -> tuple[Any, Any]:
         return self.shown.get("error"), self.shown.get("cause")
 
     @property
