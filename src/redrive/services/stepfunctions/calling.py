@@ -33,7 +33,7 @@ from redrive.services.stepfunctions.model.integrations import (
     sent,
 )
 from redrive.services.stepfunctions.model.leaving import fail
-from redrive.services.stepfunctions.model.position import Frame, Parent
+from redrive.services.stepfunctions.model.position import SYNC_CALL, Frame, Parent
 from redrive.services.stepfunctions.model.progress import CallWish
 from redrive.services.stepfunctions.model.resources import Kind, Pattern, TaskResource
 from redrive.store.api import Transaction
@@ -130,16 +130,19 @@ def _call(tx: Transaction, live: Live, frame: Frame, wish: CallWish) -> None:
     except ServiceError as error:
         refused(tx, live, frame, error, request_id or new_row_id(tx.entropy, tx.now))
     else:
+        if operation == "StartSyncExecution":
+            _await_end(tx, live, wish, str(answer["executionArn"]), SYNC_CALL)
+            return
         answered(tx, live, frame, wish.resource, answer, request_id)
         if wish.resource.pattern in (Pattern.SYNC, Pattern.SYNC_2) and "executionArn" in answer:
-            _await_end(tx, live, wish, str(answer["executionArn"]))
+            _await_end(tx, live, wish, str(answer["executionArn"]), wish.resource.pattern.value)
 
 
-def _await_end(tx: Transaction, live: Live, wish: CallWish, child: str) -> None:
+def _await_end(tx: Transaction, live: Live, wish: CallWish, child: str, pattern: str) -> None:
     """Let the execution that a task has started answer the task at its end."""
     started = load(tx, child)
     assert started is not None, "an execution that a task starts goes on in a later transaction"
-    started.progress.position.parent = Parent(live.arn, wish.frame, wish.task, wish.resource.pattern.value)
+    started.progress.position.parent = Parent(live.arn, wish.frame, wish.task, pattern)
     store(tx, started)
 
 

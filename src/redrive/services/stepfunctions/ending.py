@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from redrive.core.documents import Document, dump_json, load_json
-from redrive.services.stepfunctions.executions import Live, load, store
+from redrive.services.stepfunctions.executions import Live, load, row_of, store
 from redrive.services.stepfunctions.model import metrics, tasks
-from redrive.services.stepfunctions.model.execution import shown_execution
-from redrive.services.stepfunctions.model.position import Mode, Parent
+from redrive.services.stepfunctions.model.execution import shown_execution, shown_sync_execution
+from redrive.services.stepfunctions.model.position import SYNC_CALL, Mode, Parent
 from redrive.services.stepfunctions.model.progress import SUCCEEDED
 from redrive.services.stepfunctions.telling import tell_status
 from redrive.store.api import Transaction
@@ -44,6 +44,12 @@ def _answer_parent(tx: Transaction, live: Live, parent: Parent) -> None:
         return
     frame = waiting.progress.position.frames.get(parent.frame)
     if frame is None or frame.mode is not Mode.TASK or frame.task != parent.task:
+        return
+    if parent.pattern == SYNC_CALL:
+        shown = shown_sync_execution(row_of(live, tx.now), live.execution, live.progress.position, with_data=True)
+        tasks.succeeded(waiting.progress, frame, tx.services.shown("stepfunctions", "StartSyncExecution", shown))
+        tx.executions.delete(live.arn, live.execution.id)
+        store(tx, waiting)
         return
     answer = answer_of_child(tx, live, is_parsed=parent.pattern == ".sync:2")
     if live.progress.status == SUCCEEDED:

@@ -21,6 +21,10 @@ REDRIVABLE_EVENTS_MAX = 24_999
 """An execution with as many events cannot be redriven."""
 EXECUTION_MS_MAX = 365 * DAY_MS
 EXPRESS_MS_MAX = 5 * MINUTE_MS
+SYNC_MARGIN_MS = 10 * SECOND_MS
+"""How long after the longest duration of an execution StartSyncExecution waits for its end."""
+BILLED_STEP_MS = 100
+BILLED_MEMORY_MB = 64
 TASK_TIMEOUT_S_DEFAULT = 99_999_999
 
 CLOSED_KEPT_MS = 90 * DAY_MS

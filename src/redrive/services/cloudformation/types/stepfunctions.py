@@ -256,7 +256,7 @@ STATE_MACHINE_ALIAS = ResourceType(
         "Description": TEXT,
         "Name": replacing(TEXT),
         "RoutingConfiguration": listing(group(StateMachineVersionArn=required(TEXT), Weight=required(INTEGER))),
-        "StateMachineArn": replacing(TEXT),
+        "StateMachineArn": TEXT,
     },
     create=_create_alias,
     update=_update_alias,

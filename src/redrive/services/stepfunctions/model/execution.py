@@ -8,6 +8,8 @@ from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.scope import Scope
 from redrive.services.stepfunctions.limits import (
+    BILLED_MEMORY_MB,
+    BILLED_STEP_MS,
     EXECUTION_MS_MAX,
     REDRIVABLE_EVENTS_MAX,
     REDRIVABLE_MS,
@@ -121,6 +123,24 @@ def shown_execution(
     if reason:
         shown["redriveStatusReason"] = reason
     return shown
+
+
+def shown_sync_execution(row: ExecutionRow, execution: Execution, position: Position, *, with_data: bool) -> Document:
+    """An express execution that has ended, as StartSyncExecution answers it."""
+    assert row.stopped_at is not None, "what is answered has ended"
+    billed_ms = -(-(row.stopped_at - row.started_at) // BILLED_STEP_MS) * BILLED_STEP_MS
+    shown: Document = {
+        "executionArn": row.arn, "stateMachineArn": execution.machine, "name": execution.name,
+        "startDate": row.started_at, "stopDate": row.stopped_at, "status": row.status,
+        "inputDetails": {"included": with_data}, "outputDetails": {"included": with_data},
+        "billingDetails": {
+            "billedDurationInMilliseconds": max(billed_ms, BILLED_STEP_MS), "billedMemoryUsedInMB": BILLED_MEMORY_MB,
+        },
+    }  # fmt: skip
+    data = {"input": execution.input, "output": position.output} if with_data else {}
+    failure = {"error": position.error, "cause": position.cause}
+    given = {**data, **failure, "traceHeader": execution.trace or None}
+    return {**shown, **{name: text for name, text in given.items() if text is not None}}
 
 
 def listed_execution(row: ExecutionRow, execution: Execution, position: Position) -> Document:

@@ -41,8 +41,12 @@ READY = frozenset({Mode.ENTER, Mode.BEGIN, Mode.ENDED, Mode.FAILED})
 """The modes that wait for nothing."""
 
 
+SYNC_CALL = "sync call"
+"""The pattern of a parent whose task has called StartSyncExecution."""
+
+
 class Parent(NamedTuple):
-    """The task of another execution that awaits the end of this one. `pattern` is `.sync` or `.sync:2`."""
+    """The task of another execution that awaits the end of this one. `pattern` is `.sync`, `.sync:2` or SYNC_CALL."""
 
     arn: str
     frame: str

@@ -7,11 +7,11 @@ from redrive.core.entropy import new_row_id, new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.pages import encode_token
 from redrive.core.scope import Caller
-from redrive.delivery.operation import operation
+from redrive.delivery.operation import Wait, operation
 from redrive.services.stepfunctions.calling import PRINCIPAL
 from redrive.services.stepfunctions.ending import ended
 from redrive.services.stepfunctions.executions import live_of, load, store
-from redrive.services.stepfunctions.limits import PAGE_DEFAULT
+from redrive.services.stepfunctions.limits import EXPRESS_MS_MAX, PAGE_DEFAULT, SYNC_MARGIN_MS
 from redrive.services.stepfunctions.machines import Chosen, choose, read_machine_arn, the_machine
 from redrive.services.stepfunctions.model.arns import EXECUTION, MAP_RUN, execution_arn, express_arn, read_arn
 from redrive.services.stepfunctions.model.execution import (
@@ -19,6 +19,7 @@ from redrive.services.stepfunctions.model.execution import (
     listed_execution,
     read_execution,
     shown_execution,
+    shown_sync_execution,
 )
 from redrive.services.stepfunctions.model.machine import MachineType
 from redrive.services.stepfunctions.model.position import read_position
@@ -58,6 +59,42 @@ def start_execution(
     if start(tx, execution, value, is_deferred=caller.invoked_by == PRINCIPAL) is None:
         return _started_again(tx, execution)
     return {"executionArn": execution.arn, "startDate": execution.started_at}
+
+
+@operation("StartSyncExecution")
+def start_sync_execution(
+    tx: Transaction, caller: Caller, *, state_machine_arn: str, name: str | None = None, input: str | None = None,
+    trace_header: str | None = None, included_data: str = "ALL_DATA",
+) -> Document | Wait:  # fmt: skip
+    """Start an execution of an express machine, and answer at its end, also if it has failed.
+
+    Errors: InvalidArn; StateMachineDoesNotExist; StateMachineTypeNotSupported; InvalidName; InvalidExecutionInput.
+    Source: https://docs.aws.amazon.com/step-functions/latest/apireference/API_StartSyncExecution.html
+    """
+    arn = read_machine_arn(state_machine_arn)
+    tx.services.authorize(tx, caller, "states:StartSyncExecution", arn.machine_arn)
+    if name is not None:
+        check_name(name)
+    # A request has one id, however often it is run again while it waits.
+    known = express_arn(arn.scope, arn.name, name or caller.request_id, caller.request_id)
+    row = tx.executions.get(known)
+    with_data = included_data == "ALL_DATA"
+    if row is None:
+        chosen = choose(tx, state_machine_arn)
+        if chosen.machine.type is not MachineType.EXPRESS:
+            raise unsupported_type()
+        value = read_input(input)
+        made = new_execution(tx, caller, chosen, name, "{}" if input is None else input, trace_header)
+        execution = made._replace(arn=known, name=name or caller.request_id, is_sync=True)
+        live = start(tx, execution, value, is_deferred=caller.invoked_by == PRINCIPAL)
+        assert live is not None, "an execution that nobody knew has begun"
+        assert live.row is not None, "an execution that has begun is stored"
+        row = live.row
+    if row.stopped_at is None:
+        until = row.started_at + EXPRESS_MS_MAX + SYNC_MARGIN_MS
+        return Wait({"executionArn": known}, (known,), until, is_under_way=True, is_of_caller=True)
+    tx.executions.delete(row.arn, row.id)
+    return shown_sync_execution(row, read_execution(row), read_position(row.position), with_data=with_data)
 
 
 @operation("StopExecution")
