@@ -15,7 +15,7 @@ from redrive.core.errors import Bug
 from redrive.core.scope import Scope
 from redrive.languages.states import read_definition
 from redrive.languages.states.definition import Map, StateMachine
-from redrive.services.stepfunctions.model.execution import Execution, context_of, read_execution
+from redrive.services.stepfunctions.model.execution import MachineExecution, context_of, read_execution
 from redrive.services.stepfunctions.model.machine import Revision
 from redrive.services.stepfunctions.model.position import Position, read_position
 from redrive.services.stepfunctions.model.progress import Compiled, Progress, compile_definition
@@ -35,7 +35,7 @@ DEFINITIONS_KEPT = 256
 class Live:
     """An execution that a step works on. `row` is None until a new execution is stored."""
 
-    execution: Execution
+    execution: MachineExecution
     revision: Revision
     progress: Progress
     row: ExecutionRow | None
@@ -66,7 +66,7 @@ def live_of(tx: Transaction, row: ExecutionRow) -> Live:
     return live
 
 
-def new_live(tx: Transaction, execution: Execution, value: object, position: Position) -> Live:
+def new_live(tx: Transaction, execution: MachineExecution, value: object, position: Position) -> Live:
     """An execution that begins."""
     return _live(tx, execution, position, value)
 
@@ -140,7 +140,7 @@ def compiled_processor(definition: str, state: str) -> Compiled:
     return compile_definition(machine)
 
 
-def _live(tx: Transaction, execution: Execution, position: Position, value: object) -> Live:
+def _live(tx: Transaction, execution: MachineExecution, position: Position, value: object) -> Live:
     revision = the_revision_of(tx, execution.scope, execution.revision)
     definition = revision.definition
     found = compiled_processor(definition, execution.state) if execution.state else compiled(definition)
@@ -153,7 +153,7 @@ def _live(tx: Transaction, execution: Execution, position: Position, value: obje
     return Live(execution, revision, progress, None)
 
 
-def _token_maker(execution: Execution) -> Callable[[str, int], str]:
+def _token_maker(execution: MachineExecution) -> Callable[[str, int], str]:
     return lambda frame, task: write_token(TaskToken(execution.arn, execution.id, frame, task))
 
 

@@ -13,7 +13,7 @@ from redrive.services.stepfunctions.executions import Live, exists, load, new_li
 from redrive.services.stepfunctions.limits import EXECUTION_MS_MAX, EXPRESS_MS_MAX, TRANSITIONS_PER_STEP
 from redrive.services.stepfunctions.model import metrics, tasks
 from redrive.services.stepfunctions.model.arns import read_arn
-from redrive.services.stepfunctions.model.execution import Execution
+from redrive.services.stepfunctions.model.execution import MachineExecution
 from redrive.services.stepfunctions.model.machine import StateMachine
 from redrive.services.stepfunctions.model.position import Frame, Mode, Position
 from redrive.services.stepfunctions.model.progress import ABORTED, CallWish
@@ -23,7 +23,7 @@ from redrive.services.stepfunctions.telling import tell_status
 from redrive.store.api import Cause, Transaction
 
 
-def start(tx: Transaction, execution: Execution, value: object, *, is_deferred: bool) -> Live | None:
+def start(tx: Transaction, execution: MachineExecution, value: object, *, is_deferred: bool) -> Live | None:
     """Begin an execution with its input, and go on with it at once; None if its ARN exists already.
 
     A deferred execution goes on in another transaction: that of its caller is one of a task.

@@ -25,7 +25,7 @@ NOT_REDRIVABLE = "NOT_REDRIVABLE"
 REDRIVABLE_BY_MAP_RUN = "REDRIVABLE_BY_MAP_RUN"
 
 
-class Execution(NamedTuple):
+class MachineExecution(NamedTuple):
     """What never changes about an execution. `revision` is the stored name of the machine's revision.
 
     `state` is the name of the Map whose items a child of a map run processes; empty for all other executions.
@@ -75,14 +75,14 @@ class Execution(NamedTuple):
         return self.scope.account, self.scope.region
 
 
-def read_execution(row: ExecutionRow) -> Execution:
+def read_execution(row: ExecutionRow) -> MachineExecution:
     """The execution of a row."""
     found = dict(row.document)
     found["scope"], found["type"] = Scope(*found["scope"]), MachineType(found["type"])
-    return Execution(arn=row.arn, id=row.id, started_at=row.started_at, **found)
+    return MachineExecution(arn=row.arn, id=row.id, started_at=row.started_at, **found)
 
 
-def context_of(execution: Execution, position: Position, value: object) -> Document:
+def context_of(execution: MachineExecution, position: Position, value: object) -> Document:
     """The context object of an execution, without its states. `value` is the input.
 
     Source: https://docs.aws.amazon.com/step-functions/latest/dg/input-output-contextobject.html
@@ -99,7 +99,7 @@ def context_of(execution: Execution, position: Position, value: object) -> Docum
 
 
 def shown_execution(
-    row: ExecutionRow, execution: Execution, position: Position, now: Instant, *, with_data: bool
+    row: ExecutionRow, execution: MachineExecution, position: Position, now: Instant, *, with_data: bool
 ) -> Document:
     """An execution as DescribeExecution answers it."""
     shown: Document = {
@@ -125,7 +125,9 @@ def shown_execution(
     return shown
 
 
-def shown_sync_execution(row: ExecutionRow, execution: Execution, position: Position, *, with_data: bool) -> Document:
+def shown_sync_execution(
+    row: ExecutionRow, execution: MachineExecution, position: Position, *, with_data: bool
+) -> Document:
     """An express execution that has ended, as StartSyncExecution answers it."""
     assert row.stopped_at is not None, "what is answered has ended"
     billed_ms = -(-(row.stopped_at - row.started_at) // BILLED_STEP_MS) * BILLED_STEP_MS
@@ -143,7 +145,7 @@ def shown_sync_execution(row: ExecutionRow, execution: Execution, position: Posi
     return {**shown, **{name: text for name, text in given.items() if text is not None}}
 
 
-def listed_execution(row: ExecutionRow, execution: Execution, position: Position) -> Document:
+def listed_execution(row: ExecutionRow, execution: MachineExecution, position: Position) -> Document:
     """An execution as ListExecutions answers it."""
     shown: Document = {
         "executionArn": row.arn, "stateMachineArn": execution.machine, "name": execution.name, "status": row.status,
@@ -163,7 +165,7 @@ def listed_execution(row: ExecutionRow, execution: Execution, position: Position
 
 
 def redrive_status(
-    row: ExecutionRow, execution: Execution, now: Instant, *, is_deleting: bool = False
+    row: ExecutionRow, execution: MachineExecution, now: Instant, *, is_deleting: bool = False
 ) -> tuple[str, str]:
     """Whether an execution can be redriven, and AWS's reason why not.
 

@@ -77,7 +77,7 @@ Wish = CallWish | MapRunWish
 class Progress:
     """An execution under way. `last` is the number of its last event; `events` are those that this step adds.
 
-    `keeps_history` is False for executions whose history nobody can ask for. `context` is what `$$.Execution` and
+    `is_express`: nobody can ask for the history. `context` is what `$$.Execution` and
     `$$.StateMachine` are. `queue` are the frames that can go on now.
     """
 

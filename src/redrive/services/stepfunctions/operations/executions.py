@@ -15,7 +15,7 @@ from redrive.services.stepfunctions.limits import EXPRESS_MS_MAX, PAGE_DEFAULT, 
 from redrive.services.stepfunctions.machines import Chosen, choose, read_machine_arn, the_machine
 from redrive.services.stepfunctions.model.arns import EXECUTION, MAP_RUN, execution_arn, express_arn, read_arn
 from redrive.services.stepfunctions.model.execution import (
-    Execution,
+    MachineExecution,
     listed_execution,
     read_execution,
     shown_execution,
@@ -214,7 +214,7 @@ def redrive_execution(
 
 def new_execution(
     tx: Transaction, caller: Caller, chosen: Chosen, name: str | None, input: str, trace: str | None,
-) -> Execution:  # fmt: skip
+) -> MachineExecution:  # fmt: skip
     """An execution that is about to start."""
     machine = chosen.machine
     given = name or new_uuid(tx.entropy)
@@ -223,7 +223,7 @@ def new_execution(
     else:
         arn = execution_arn(chosen.scope, machine.name, given)
     origin, cause = (tx.cause.execution_id, tx.cause.delivery_id) if tx.cause is not None else ("", "")
-    return Execution(
+    return MachineExecution(
         arn, new_row_id(tx.entropy, tx.now), given, chosen.scope, machine.arn(chosen.scope),
         machine.type, chosen.revision.name, chosen.revision.role_arn, input, tx.now,
         chosen.version_arn, chosen.alias_arn, trace=trace or caller.trace_header, origin=origin, cause=cause,
@@ -239,7 +239,7 @@ def the_row(tx: Transaction, text: str) -> ExecutionRow:
     return row
 
 
-def _started_again(tx: Transaction, execution: Execution) -> Document:
+def _started_again(tx: Transaction, execution: MachineExecution) -> Document:
     """Answer a start whose name is taken. Errors: ExecutionAlreadyExists (it has ended, or has another input)."""
     row = tx.executions.get(execution.arn)
     if row is None or row.status != RUNNING or row.document["input"] != execution.input:
