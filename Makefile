@@ -13,8 +13,14 @@ CLIENTS := $(VENV)/clients/.setup-stamp
 SHELL := /bin/bash -o pipefail
 PROGRESS := awk '/^Collecting/ { print "  " $$2; fflush() } /^(ERROR|error:)/ { shown = 1 } shown { print } /^Success/ { print "  " $$0 }'
 
+# Compiled modules are kept: a server, a function or a worker of the tests that compiles redrive anew needs 2 s more.
+unexport PYTHONDONTWRITEBYTECODE
+
+# One worker more than processors: some tests wait for servers. Workers that have nothing left take from the others.
+WORKERS := -n $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))) --dist worksteal
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all floors fuzz check format bench docs new-service postgres clean
+.PHONY: help setup demo test test-all floors fuzz check types tidy format bench docs new-service postgres clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -63,30 +69,35 @@ demo: $(STAMP) ## See redrive at work
 	$(BIN)/redrive demo
 
 test: setup ## Run the tests; k=NAME of that name; portable=1 without Linux's ways (short=1 a few); store=postgresql on it; checked=1 after make check
-	$(if $(portable),REDRIVE_PORTABLE=1 )$(BIN)/python -m pytest -n auto $(if $(checked),--ignore tests/tidy) $(if $(k),-k '$(k)') $(if $(short),$(PORTABLE)) $(if $(store),--store $(store) $(ON_ANY_STORE))
+	$(if $(portable),REDRIVE_PORTABLE=1 )$(BIN)/python -m pytest $(WORKERS) $(if $(checked),--ignore tests/tidy) $(if $(k),-k '$(k)') $(if $(short),$(PORTABLE)) $(if $(store),--store $(store) $(ON_ANY_STORE))
 ifeq ($(k)$(portable)$(store),)
-	$(BIN)/python -m pytest -n auto --store postgresql $(ON_POSTGRESQL)
+	$(BIN)/python -m pytest $(WORKERS) --store postgresql $(ON_POSTGRESQL)
 endif
 
 test-all: setup ## Run the unit tests on every installed Python from 3.11 on; pythons="3.12 3.14" on these
 	@for version in $(INTERPRETERS); do \
 		scripts/with_python.sh $$version $(VENV)/python$$version \
-			$(TEST_TOOLS) -- -m pytest -n auto tests/unit $(if $(k),-k '$(k)') || exit 1; \
+			$(TEST_TOOLS) -- -m pytest $(WORKERS) tests/unit $(if $(k),-k '$(k)') || exit 1; \
 	done
 
 floors: setup ## Run the tests that depend on boto3 with the oldest that is allowed, beside aioboto3 and Celery
 	@floor=$$(sed -n 's/^ *"botocore>=\(.*\)",$$/\1/p' pyproject.toml); \
 	scripts/with_python.sh $(or $(python),3.11) $(VENV)/floor $(TEST_TOOLS) "boto3==$$floor" "botocore==$$floor" \
-		'aioboto3>=13' 'celery>=5.4' -- -m pytest -n auto tests/unit/testing tests/unit/engine/test_registry.py \
+		'aioboto3>=13' 'celery>=5.4' -- -m pytest $(WORKERS) tests/unit/testing tests/unit/engine/test_registry.py \
 		tests/unit/wire/test_models.py $(if $(k),-k '$(k)')
 
 fuzz: setup ## Look for what breaks with new seeds: make fuzz t=SECONDS k=NAME (300 seconds by default)
 	REDRIVE_FUZZ_SECONDS=$(or $(t),300) $(BIN)/python -m pytest tests/fuzz $(if $(k),-k '$(k)')
 
 check: setup ## Lint, formatting, types, layers and tidiness
+	@$(MAKE) --no-print-directory -j2 types tidy
+
+types:
+	$(BIN)/mypy
+
+tidy:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n auto tests/tidy
 

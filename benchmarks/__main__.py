@@ -13,6 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 
 from benchmarks import (
+    dlq,
     dynamodb,
     events,
     handler,
@@ -35,7 +36,7 @@ from benchmarks.sqs import Measured
 
 SUITES = (
     "startup", "time", "schedules", "lag", "handler", "patterns", "prove", "sqs", "events", "dynamodb", "kinesis",
-    "sns", "s3", "stores",
+    "sns", "s3", "stores", "dlq",
 )  # fmt: skip
 WIDTH_OF_PAPER = 150
 
@@ -91,6 +92,9 @@ def main() -> None:
                 measured = list(stores.Measured(server, database).rows(arguments.seconds))
             results[f"stores, {name}"] = measured
             show_rows(console, f"A durable store {name}", measured)
+    if "dlq" in wanted:
+        results["dlq"] = figures = list(dlq.measure())
+        show_figures(console, "Dead letters, by the command line", figures)
     if arguments.json:
         write_json(arguments.json, results)
 

@@ -7,8 +7,15 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from redrive.core.documents import load_json
+from redrive.core.entropy import SeededEntropy
 from redrive.core.errors import ServiceError
-from redrive.languages import dynamo, event_pattern, iam, log_filter, partiql, schedule, template
+from redrive.languages import dynamo, event_pattern, iam, log_filter, partiql, schedule, states, template
+from redrive.languages.states import drawing, items
+from redrive.languages.states.definition import ItemReader
+from redrive.languages.states.intrinsics import MalformedCall, parse_call
+from redrive.languages.states.jsonata import FailedEvaluation, UnsupportedResult, evaluate
+from redrive.languages.states.lint import lint
+from redrive.languages.states.paths import MalformedPath, NothingFound, parse_path
 from redrive.testing.world import START
 from redrive.wire.message import HttpRequest
 from redrive.wire.model.files import Models
@@ -18,7 +25,7 @@ from redrive.wire.protocols.query import form_of
 from redrive.wire.protocols.timestamps import read_text
 from redrive.wire.route import Router, Unroutable
 from redrive.wire.signatures.sigv4 import credential_of
-from tests.fuzz import sentences
+from tests.fuzz import sentences, state_sentences
 from tests.fuzz.template_texts import TEXTS as TEMPLATE_TEXTS
 from tests.fuzz.values import Draw
 from tests.fuzz.work import ending
@@ -123,6 +130,28 @@ def _read_template(text: str) -> object:
     return template.dependency_order(read, active)
 
 
+def _read_definition(text: str) -> object:
+    machine = states.read_definition(text)
+    return lint(machine), drawing.draw_lines(machine, drawing.Trace()), drawing.draw_svg(machine, drawing.Trace())
+
+
+def _read_states_path(text: str) -> object:
+    return parse_path(text).find(EVENTS[0])
+
+
+def _call(text: str) -> object:
+    return parse_call(text).value(EVENTS[0], _BINDINGS)
+
+
+def _evaluate(text: str) -> object:
+    return evaluate(text, {"input": EVENTS[0]}, _BINDINGS)
+
+
+def _read_rows(text: str) -> object:
+    rows = items.read_items(text.encode("utf-8", "surrogatepass"), ItemReader("", None, "CSV"))
+    return list(items.batches_of(rows, 2, 50))
+
+
 def _read_cbor(text: str) -> object:
     value = cbor_body.parse(text.encode("latin-1", "replace"))
     return cbor_body.parse(cbor_body.dump(value))
@@ -156,6 +185,7 @@ def _latin(text: str) -> str:
 
 
 _MATCHER = event_pattern.Matcher.of({"pattern": event_pattern.parse('{"a":{"b":[1]},"c":[{"exists":false}]}')})
+_BINDINGS = states.Bindings({"Execution": {"Id": "x"}}, SeededEntropy("fuzz"), START, {"v": [1, None]})
 _MODELS = Models()
 _ROUTER = Router(_MODELS)
 _PATHS = PathTable(_MODELS.service("lambda").operations.values())
@@ -456,6 +486,166 @@ LANGUAGES = {
             "#",
             "%",
         ),
+    ),
+    "state machine": Language(
+        _read_definition,
+        (states.MalformedDefinition,),
+        (
+            '{"StartAt":"A","States":{',
+            '{"StartAt":"A","States":{"A":{"Type":"Pass","End":true}}}',
+            '"A":{"Type":"Task","Resource":"arn:aws:states:::sqs:sendMessage","End":true}',
+            '"A":{"Type":"Choice","Choices":[{"Variable":"$.a","IsNull":true,"Next":"A"}]}',
+            '"A":{"Type":"Map","End":true,"ItemProcessor":{"StartAt":"B","States":{"B":{"Type":"Succeed"}}}}',
+            '"B":{"Type":"Parallel","Branches":[',
+            '"Type":"Wait",',
+            '"Seconds":',
+            '"Next":"A"',
+            '"End":true',
+            '"Retry":[{"ErrorEquals":["States.ALL"],"BackoffRate":',
+            '"Catch":[',
+            '"QueryLanguage":"JSONata",',
+            '"Output":"{% $states.input.a %}"',
+            '"Parameters":{"a.$":"States.Array($.a)"}',
+            "}",
+            "]",
+            ",",
+            ":",
+            "1e400",
+            "null",
+            "\ud800",
+            '"',
+        ),
+        state_sentences.machine,
+    ),
+    "states path": Language(
+        _read_states_path,
+        (MalformedPath, NothingFound),
+        (
+            "$",
+            "$$",
+            "$v",
+            ".a",
+            ".b",
+            "..",
+            "*",
+            "[0]",
+            "[-1]",
+            "[1:]",
+            "['a','b']",
+            "[?(",
+            "@.b",
+            "==",
+            "=~ /(a+)+/",
+            "&&",
+            "||",
+            "!",
+            "(",
+            ")",
+            "]",
+            "[",
+            "in ['x']",
+            "1",
+            "'",
+            '"',
+            ".length()",
+            ".sum()",
+            " ",
+            "\\",
+            "𝄞",
+        ),
+        state_sentences.path,
+    ),
+    "intrinsic function": Language(
+        _call,
+        (MalformedCall, states.StatesError),
+        (
+            "States.Format('",
+            "States.Array(",
+            "States.ArrayRange(",
+            "States.MathRandom(",
+            "States.StringToJson(",
+            "States.Hash(",
+            "States.JsonMerge(",
+            "States.UUID()",
+            "$.a.b",
+            "$$.Execution.Id",
+            "$v",
+            "'",
+            "{}",
+            "\\",
+            ",",
+            ")",
+            "(",
+            "1",
+            "-1e400",
+            "9999999999",
+            "null",
+            "true",
+            "false",
+            " ",
+            "𝄞",
+        ),
+        state_sentences.call,
+    ),
+    "jsonata": Language(
+        _evaluate,
+        (FailedEvaluation, UnsupportedResult),
+        (
+            "$states.input.a",
+            "$v",
+            ".b",
+            "**",
+            "*",
+            "%",
+            "[",
+            "]",
+            "(",
+            ")",
+            "{",
+            "}",
+            "'a'",
+            ":",
+            ",",
+            ";",
+            "$x",
+            ":=",
+            "function($x){",
+            "$map(",
+            "$sum(",
+            "$string(",
+            "$toMillis(",
+            "$formatNumber(",
+            "$replace(",
+            "$match(",
+            "$parse(",
+            "$range(",
+            "/a+/",
+            "~>",
+            "|",
+            "^",
+            "?",
+            "&",
+            "=",
+            "!=",
+            "<",
+            "in",
+            "and",
+            "[1..",
+            "1",
+            "-1e308",
+            "9",
+            "`",
+            "@$i",
+            "#$i",
+            "null",
+            "\\",
+            " ",
+            "\ud800",
+        ),
+        state_sentences.jsonata,
+    ),
+    "item file": Language(
+        _read_rows, (states.StatesError,), ("a", ",", '"', "\n", "\r", "\0", "𝄞", "\ud800", "é", " ", "a,a", ";")
     ),
     "cbor": Language(
         _read_cbor,

@@ -34,6 +34,7 @@ BROAD_EXCEPTS: dict[str, tuple[int, str]] = {
     "invoke/runtime/python_runtime.py": (2, "it runs the user's module and function"),
     "invoke/runtime/handlers.py": (1, "it runs the user's function"),
     "invoke/inline.py": (1, "it runs the user's module"),
+    "languages/states/jsonata/evaluation.py": (2, "a value that the library does not expect fails its expression only"),
     "prove/play/runs.py": (1, "it runs the user's module"),
     "prove/whole.py": (1, "one function's defect must not stop the proofs of the others"),
     "prove/process/threads.py": (3, "it runs the user's threads, and raises their errors where they belong"),

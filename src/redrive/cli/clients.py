@@ -20,6 +20,12 @@ from redrive.core.errors import UserError
 
 REGION = "us-east-1"
 
+CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE")
+"""The variables that say who calls."""
+
+USER_AGENT = "redrive"
+"""Named, because boto3 builds its own text anew for each request, which is a sixth of the time of a request."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -49,28 +55,26 @@ class Place:
 
     def client(self, service: str) -> Any:
         """A boto3 client. For a server any credentials work; for AWS boto3 finds the credentials."""
-        import boto3
-        from botocore.config import Config
-
         if self.is_aws:
-            config = Config(ignore_configured_endpoint_urls=True)
-            return boto3.session.Session(region_name=self.region).client(service, config=config)
-        session = boto3.session.Session(
-            os.environ.get("AWS_ACCESS_KEY_ID", "test"), os.environ.get("AWS_SECRET_ACCESS_KEY", "test"),
-            os.environ.get("AWS_SESSION_TOKEN"), region_name=self.region,
-        )  # fmt: skip
-        config = Config(retries={"total_max_attempts": 1})
-        return session.client(service, endpoint_url=self.endpoint_url, config=config)
+            return self._made(service, ignore_configured_endpoint_urls=True)
+        return self._made(service, retries={"total_max_attempts": 1})
 
     def client_once(self, service: str) -> Any:
         """A boto3 client that makes each request once: a repetition after a lost answer may do the work twice."""
-        import boto3
+        once = {"total_max_attempts": 1}
+        if service == "lambda":  # A batch waits for the function's answer, for a quarter of an hour at most.
+            return self._made(service, ignore_configured_endpoint_urls=self.is_aws, retries=once, read_timeout=920)
+        if self.is_aws:
+            return self._made(service, ignore_configured_endpoint_urls=True, retries=once)
+        return self._made(service, retries=once)
+
+    def _made(self, service: str, **settings: Any) -> Any:
         from botocore.config import Config
 
-        if not self.is_aws:
-            return self.client(service)
-        config = Config(ignore_configured_endpoint_urls=True, retries={"total_max_attempts": 1})
-        return boto3.session.Session(region_name=self.region).client(service, config=config)
+        config = Config(user_agent=USER_AGENT, **settings)
+        named = tuple(os.environ.get(name) for name in CREDENTIALS)
+        session = _session(self.region, named, is_aws=self.is_aws)
+        return session.client(service, endpoint_url=self.endpoint_url, config=config)
 
     def check(self) -> None:
         """Check that a server answers at the place. Errors: UserError."""
@@ -125,3 +129,17 @@ def told(place: Place) -> Iterator[None]:
     except BotoCoreError as error:
         step = "Set up credentials and a region: aws configure" if place.is_aws else ""
         raise UserError(f"{error}".rstrip(".") + ".", next_step=step) from error
+
+
+@functools.cache
+def _session(region: str | None, named: tuple[str | None, ...], *, is_aws: bool) -> Any:
+    """One session for all clients of a command: it keeps the models that it has read.
+
+    `named` are the values of CREDENTIALS: others are another session.
+    """
+    import boto3
+
+    if is_aws:
+        return boto3.session.Session(region_name=region)
+    key_id, secret, token, _ = named
+    return boto3.session.Session(key_id or "test", secret or "test", token, region_name=region)

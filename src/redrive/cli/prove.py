@@ -44,7 +44,7 @@ TRIGGERS = (
 
 @click.command()
 @click.argument("handler", required=False, metavar="MODULE:HANDLER")
-@click.option("--event", type=click.Path(path_type=Path), help="The message or event, or an SQS event, in JSON.")
+@click.option("--event", "events", multiple=True, type=click.Path(path_type=Path), help="An event in JSON; repeatable.")
 @click.option("--system", type=click.Path(path_type=Path), metavar="TEMPLATE", help="Prove all its functions together.")
 @click.option("--entrance", metavar="LOGICAL_ID", help="Where the event comes into the system.")
 @click.option("--faults", type=click.IntRange(0, 6), help="Up to how many faults.  [default: 3; of a system 2]")
@@ -74,7 +74,7 @@ TRIGGERS = (
 @choice_options
 @output_options
 def command(
-    handler: str | None, event: Path | None, system: Path | None, entrance: str | None, faults: int | None,
+    handler: str | None, events: tuple[Path, ...], system: Path | None, entrance: str | None, faults: int | None,
     trigger: str | None, event_type: str | None, rule: str | None, save_event: Path | None, template: Path | None,
     is_all: bool, function: str, variables: tuple[str, ...], env_file: Path | None, root: Path | None,
     parameters: tuple[str, ...], config_env: str | None, effects: tuple[str, ...], ignored: tuple[str, ...],
@@ -105,7 +105,6 @@ def command(
         from redrive.prove.calls.given import NOTHING_GIVEN, read_given
         from redrive.prove.project.environment import FILE, pairs_of
         from redrive.prove.search.options import FAULTS_DEFAULT, FAULTS_OF_SYSTEMS, Options
-        from redrive.prove.stage.trigger import read_event
 
     template = system or template
     _require_template(rule, template)
@@ -115,7 +114,7 @@ def command(
         is_system=system is not None, entrance=entrance, seed=seed, template=template,
         trigger=_kind(trigger, event_type, template), function=function,
         variables={**_variables_in(env_file), **pairs_of(variables, "--env")}, defaults=_variables_in(Path(FILE)),
-        event_type=event_type, rule=rule, told_events=_saver(save_event), bodies=read_event(event) if event else None,
+        event_type=event_type, rule=rule, told_events=_saver(save_event), bodies=_bodies(events),
         parameters=_configured(template, config_env) | given_parameters, effects=effects, ignored=ignored,
         ledgers=ledgers, invariants=tuple(map(_invariant, invariants)), stable_results=stable_results,
         given=NOTHING_GIVEN if given is None else read_given(given),
@@ -131,7 +130,7 @@ def command(
     if handler is None and rule is None and system is None:
         targets = _targets(template, function, options_of, is_all=is_all)
         if len(targets) > 1 or is_all:
-            _require_one_function(len(targets), event, save_event, export, choices.reason)
+            _require_one_function(len(targets), events or None, save_event, export, choices.reason)
             raise SystemExit(_prove_whole(targets, options_of, budget, output, outputs, pass_at))
         handler = targets[0].handler or None
         options = options_of(targets[0].template, targets[0].function, targets[0].label)
@@ -143,6 +142,13 @@ def command(
             _subject(handler, root), options, budget, outputs, choices, output=output, export=export, pass_at=pass_at
         )
     )
+
+
+def _bodies(files: Sequence[Path]) -> tuple[str, ...] | None:
+    """The messages of event files; None if there is none. Errors: UserError."""
+    from redrive.prove.stage.trigger import read_event
+
+    return tuple(body for file in files for body in read_event(file)) or None
 
 
 def _variables_in(file: Path | None) -> dict[str, str]:

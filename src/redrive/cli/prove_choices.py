@@ -29,13 +29,22 @@ class Choices:
     without: tuple[str, ...] = ()
     baseline: Path | None = None
     reason: str | None = None
+    warm: bool = True
+    concurrent: int = 1
 
     def applied_to(self, options: Options) -> Options:
         """The options of a proof with these choices. Errors: UserError."""
         from redrive.prove.search.baseline import read_baseline
         from redrive.prove.search.choice import choice_of
 
-        options = replace(options, choice=choice_of(self.only, self.without))
+        if options.is_system and self.concurrent > 1:
+            raise UserError(
+                "--concurrent 2 is about one function.", next_step="Leave it out, or prove the function alone.",
+                exit_code=2,
+            )  # fmt: skip
+        options = replace(
+            options, choice=choice_of(self.only, self.without), warm=self.warm, concurrent=self.concurrent
+        )  # fmt: skip
         if self.baseline is None or (self.reason is not None and not self.baseline.exists()):
             return options
         entries = read_baseline(self.baseline)
@@ -67,15 +76,24 @@ def choice_options(function: Callable[..., None]) -> Callable[..., None]:
     @click.option("--without", multiple=True, metavar="FAULT", help="Leave out faults of this name; repeatable.")
     @click.option("--baseline", type=click.Path(path_type=Path), help="A file of findings that are accepted.")
     @click.option("--accept", metavar="REASON", help="Add what is found to the baseline, with the reason.")
+    @click.option("--warm/--no-warm", default=True, show_default=True, help="Use environments of earlier runs again.")
+    @click.option("--concurrent", type=click.IntRange(1, 2), default=1, help="2: another message comes meanwhile.")
     @functools.wraps(function)
     def with_choices(
-        *, only: tuple[str, ...], without: tuple[str, ...], baseline: Path | None, accept: str | None, **others: Any
+        *,
+        only: tuple[str, ...],
+        without: tuple[str, ...],
+        baseline: Path | None,
+        accept: str | None,
+        warm: bool,
+        concurrent: int,
+        **others: Any,
     ) -> None:
         if accept is not None and (baseline is None or not accept.strip()):
             raise UserError(
                 "--accept writes a reason into a baseline.", exit_code=2,
                 next_step="Give both: --baseline accepted.yaml --accept 'the mails may come twice'.",
             )  # fmt: skip
-        function(choices=Choices(only, without, baseline, accept), **others)
+        function(choices=Choices(only, without, baseline, accept, warm, concurrent), **others)
 
     return with_choices

@@ -21,9 +21,11 @@ from redrive.cli.dlq_export import written_letters
 from redrive.cli.letter_gates import WantedGates
 from redrive.cli.output import print_json, print_table, wants_json
 from redrive.cli.reading_letters import WAIT_S_ON_AWS, clock_of, shown
+from redrive.core.clock import format_instant
 from redrive.core.errors import UserError
 from redrive.deadletters.account import Account
 from redrive.deadletters.changed_events import UnchangedEvents
+from redrive.deadletters.contents import Contents
 from redrive.deadletters.gates import Gate
 from redrive.deadletters.hiding import Hidden
 from redrive.deadletters.journal import MalformedJournal, open_journal
@@ -35,6 +37,7 @@ from redrive.deadletters.running import Ports, Redriving
 from redrive.deadletters.sending import Sender
 from redrive.deadletters.sorting import Wishes
 from redrive.deadletters.sources import Source, find_sources
+from redrive.deadletters.streams import Streams
 
 THREADS = 8
 """How many requests are under way at the same time. A client of boto3 keeps ten connections."""
@@ -100,6 +103,7 @@ def _run(
         ports = Ports(
             sqs, Sender(place.client_once), journal, now, _wait, _sources_of(place, plan.queue),
             partial(_export, discarded), gates, threads.map,
+            contents=Contents(place.client, Streams(place.client, now)),
         )  # fmt: skip
         run = Redriving(plan, ports, hidden, wishes)
         seen = 0
@@ -176,6 +180,9 @@ def _print(account: Account, journal_file: Path) -> None:
     for reason, count in account.stays.most_common():
         click.echo(f"  {count} stay: {reason}")
         click.echo(f"    {', '.join(account.samples[reason])}")
+    if account.records:
+        until = "not known" if account.records_until is None else f"at {format_instant(account.records_until)}"
+        click.echo(f"{account.records} of these are batches, whose first records the streams drop: {until}")
     if account.doubtful:
         click.echo(f"Doubtful, because no answer tells whether they were accepted: {', '.join(account.doubtful)}")
         click.echo("  Look where they were sent; to send them again: --resend-doubtful")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from redrive.core.clock import Instant, format_instant
 from redrive.core.documents import Document
 
 SAMPLES_MAX = 3
@@ -33,6 +34,10 @@ class Account:
     """Letters that may or may not have been accepted where they were sent."""
     undeleted: int = 0
     """Letters that were sent or discarded, and that the next run deletes."""
+    records: int = 0
+    """Letters that stay and whose records a stream has."""
+    records_until: Instant | None = None
+    """When a stream drops the first of these records."""
     stays: Counter[str] = field(default_factory=Counter)
     """How many letters stay, by the reason."""
     samples: dict[str, list[str]] = field(default_factory=dict)
@@ -45,6 +50,12 @@ class Account:
         if len(samples) < SAMPLES_MAX:
             samples.append(message_id)
 
+    def keep_records(self, until: Instant | None) -> None:
+        """Count a letter that stays, whose records a stream drops at an instant."""
+        self.records += 1
+        if until is not None:
+            self.records_until = until if self.records_until is None else min(self.records_until, until)
+
     @property
     def document(self) -> Document:
         """The account as JSON."""
@@ -53,6 +64,8 @@ class Account:
             "finished": self.finished, "refused": self.refused, "throttled": self.throttled, "unknown": self.unknown,
             "came_back": self.came_back, "gated": self.gated, "overridden": self.overridden,
             "stopped": self.stopped or None, "doubtful": self.doubtful, "undeleted": self.undeleted,
+            "records": self.records,
+            "records_until": None if self.records_until is None else format_instant(self.records_until),
             "stays": [
                 {"letters": count, "reason": reason, "samples": self.samples[reason]}
                 for reason, count in self.stays.most_common()

@@ -1,10 +1,11 @@
 """Where a letter goes back: a value with a text form, and the destination that follows from a letter.
 
-    queue:NAME_OR_URL       function:NAME_OR_ARN       topic:ARN
+    queue:NAME_OR_URL       function:NAME_OR_ARN       topic:ARN                 stream:ARN
     bus:NAME                stateMachine:ARN           api:SERVICE:OPERATION
 
 An event that one target of a rule did not get goes to this target: PutEvents would reach all other targets of all rules
-a second time. So a bus has to be named by the user.
+a second time. So a bus has to be named by the user. The records of a batch go to the function whose mapping gave them
+up: back in the stream, all its readers would get them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from redrive.core.documents import load_json
 from redrive.deadletters.letter import Letter, Origin
 from redrive.deadletters.sources import Source
 
@@ -26,6 +28,8 @@ class To(enum.Enum):
     FUNCTION = "function"
     TOPIC = "topic"
     STATE_MACHINE = "stateMachine"
+    STREAM = "stream"
+    """A stream of Kinesis."""
     API = "api"
     """The request of a schedule's target, made again."""
 
@@ -50,6 +54,8 @@ class Nowhere:
     """A letter does not go anywhere by itself, and why."""
 
     reason: str
+    arn: str = ""
+    """What the work was for, if that is known although nothing can be sent there."""
 
 
 SourcesOf = Callable[[], Sequence[Source]]
@@ -58,6 +64,9 @@ SourcesOf = Callable[[], Sequence[Source]]
 _UNIVERSAL = re.compile(r"arn:aws[\w-]*:scheduler:::aws-sdk:(?P<service>[^:]+):(?P<operation>[^:]+)")
 
 _BY_SERVICE = {"sqs": To.QUEUE, "sns": To.TOPIC}
+
+_STARTS = ("sfn", "startExecution")
+"""The target of a schedule that starts an execution: its state machine stands in the request."""
 
 
 def read_destination(text: str) -> Destination:
@@ -80,7 +89,9 @@ def usual(letter: Letter, sources: SourcesOf) -> Destination | Nowhere:
     match letter.origin:
         case Origin.QUEUE:
             return Destination(To.QUEUE, letter.source_arn)
-        case Origin.SCHEDULE | Origin.RULE:
+        case Origin.SCHEDULE:
+            return _of_schedule(letter)
+        case Origin.RULE | Origin.STREAM:
             return of_arn(letter.work.target_arn)
         case Origin.DESTINATION:
             return of_arn(letter.source_arn)
@@ -88,10 +99,27 @@ def usual(letter: Letter, sources: SourcesOf) -> Destination | Nowhere:
             return _of_only_function(sources())
         case Origin.SUBSCRIPTION:
             return _of_only_subscription(letter.source_arn, sources())
-        case Origin.STREAM:
-            return Nowhere("its records stand in the stream, not in the letter")
         case Origin.SUBSCRIBER | Origin.UNKNOWN:
-            return Nowhere("the letter does not say where it came from: name a destination")
+            return Nowhere("the letter does not say where it came from: name a destination", letter.work.target_arn)
+
+
+def _of_schedule(letter: Letter) -> Destination | Nowhere:
+    to = of_arn(letter.work.target_arn)
+    if isinstance(to, Destination) and (to.name, to.operation) == _STARTS:
+        machine_arn = member_of(letter.work.text, "StateMachineArn")
+        if machine_arn:
+            return Destination(To.STATE_MACHINE, machine_arn)
+    return to
+
+
+def member_of(text: str, *names: str) -> str:
+    """The first of these members that a request of an API has; empty if it has none of them."""
+    try:
+        request = load_json(text)
+    except ValueError:
+        return ""
+    found = (request[name] for name in names if name in request) if isinstance(request, dict) else ()
+    return next((one for one in found if isinstance(one, str)), "")
 
 
 def of_arn(arn: str) -> Destination | Nowhere:
@@ -111,7 +139,9 @@ def of_arn(arn: str) -> Destination | Nowhere:
         return Destination(To.BUS, arn)
     if service == "states" and resource.startswith("stateMachine:"):
         return Destination(To.STATE_MACHINE, arn)
-    return Nowhere(f"nothing can be sent to {arn}: name another destination")
+    if service == "kinesis" and resource.startswith("stream/"):
+        return Destination(To.STREAM, arn)
+    return Nowhere(f"nothing can be sent to {arn}: name another destination", arn)
 
 
 def _of_only_function(sources: Sequence[Source]) -> Destination | Nowhere:
@@ -134,5 +164,5 @@ def _of_only_subscription(topic_arn: str, sources: Sequence[Source]) -> Destinat
     )
     if len(found) != 1:
         why = "no subscription names this queue" if not found else f"{len(found)} subscriptions name this queue"
-        return Nowhere(f"the letter does not name its subscription, and {why}: name the endpoint")
+        return Nowhere(f"the letter does not name its subscription, and {why}: name the endpoint", topic_arn)
     return of_arn(found[0])

@@ -166,7 +166,9 @@ def _of_batch(layer: _Layer) -> Letter:
     attempts = _number(context.get("approximateInvokeCount")) or 0
     failure = Failure(_text(answer, "functionError"), "", _text(context, "condition"), attempts)
     payload = layer.document.get("payload")
-    text = json.dumps(payload, ensure_ascii=False, separators=(",", ":")) if payload is not None else ""
+    text = payload if isinstance(payload, str) else ""
+    if payload is not None and not text:
+        text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
     work = Work(text, Form.BATCH, _text(context, "requestId"), target, batch=batch)
     return _letter(Origin.STREAM, batch.stream_arn, work, failure)
 

@@ -24,7 +24,7 @@ from redrive.deadletters.execution_keys import KeySource
 from redrive.deadletters.letter import Failure, Letter, Origin
 from redrive.deadletters.log_lines import TRACEBACK, read_line
 from redrive.deadletters.sources import Client, Source
-from redrive.deadletters.targets import FunctionState, Targets, names_no_target, target_of
+from redrive.deadletters.targets import FunctionState, Targets, target_of
 
 EVENTS_MAX = 50_000
 """The most events that are read of one hour of a function's log."""
@@ -96,7 +96,7 @@ class Logs:
         """The error of a letter; None if the logs do not tell it."""
         if letter.sent_at is None:
             return None
-        target = target_of(letter, self._sources() if names_no_target(letter) else ())
+        target = target_of(letter, self._sources)
         if not target.id:
             return None
         for function in self._targets.state(target).functions:

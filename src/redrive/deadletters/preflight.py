@@ -7,6 +7,7 @@
     key memory      downstreams still know the idempotency keys of effects that were begun
     deduplication   what a FIFO target drops, and for how long; and that the group has gone on
     target          it exists, takes work, is not throttled (targets.py); permission: the caller may send there
+    execution       what became of the execution whose name the letter gives (executions.py)
     changed         the function was changed since, if its code refused the work
     proof           the last verdict of `redrive prove` on the handler
     retention       the dead-letter queue keeps the letter for some time still
@@ -20,15 +21,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from botocore.exceptions import BotoCoreError, ClientError
+
 from redrive.core.clock import DAY_MS, MINUTE_MS, Instant, format_instant
 from redrive.deadletters.causes import Class, judge
+from redrive.deadletters.destinations import Destination
+from redrive.deadletters.executions import finding_of
 from redrive.deadletters.findings import Answer, Finding
 from redrive.deadletters.letter import Failure, Letter, Origin
 from redrive.deadletters.memories import Memory
 from redrive.deadletters.permissions import Permissions
 from redrive.deadletters.proofs import Proof, proof_of
 from redrive.deadletters.sources import Client, Source
-from redrive.deadletters.targets import Addressee, FunctionState, Targets, names_no_target, target_of
+from redrive.deadletters.targets import Addressee, FunctionState, Targets, addressee_of, target_of
 
 DEDUPLICATED_MS = 5 * MINUTE_MS
 """How long FIFO queues and topics remember a deduplication id.
@@ -61,29 +66,31 @@ class Gates:
     proofs: Sequence[Proof] = ()
     retention_ms: int | None = None
     """How long the dead-letter queue keeps letters."""
-    target: Addressee | None = None
-    """Where the letters go, if not back to what follows from each."""
 
 
 class Preflight:
     """Examines letters. It reads and changes nothing."""
 
     def __init__(self, client: Client, now: Callable[[], Instant], gates: Gates) -> None:
+        self._client = client
         self._now = now
         self._gates = gates
         self._targets = Targets(client, now)
         self._permissions = Permissions(client)
 
-    def examine(self, letters: Sequence[Letter]) -> list[tuple[Finding, ...]]:
-        """The findings of each letter, in the order of the letters. Errors: ClientError; UserError of a ledger."""
+    def examine(self, letters: Sequence[Letter], to: Destination | None = None) -> list[tuple[Finding, ...]]:
+        """The findings of each letter, in the order of the letters.
+
+        `to` is where all of them go; None: each to what follows from it. Errors: ClientError; UserError of a ledger.
+        """
         gates = self._gates
         if gates.memory is None:
             remembered = [[_without_memory(letter)] for letter in letters]
         else:
             remembered = gates.memory.findings(letters)
-        return [(*self._of_letter(letter), *known) for letter, known in zip(letters, remembered, strict=True)]
+        return [(*self._of_letter(letter, to), *known) for letter, known in zip(letters, remembered, strict=True)]
 
-    def _of_letter(self, letter: Letter) -> Iterator[Finding]:
+    def _of_letter(self, letter: Letter, to: Destination | None) -> Iterator[Finding]:
         gates, now = self._gates, self._now()
         yield from _whole(letter)
         if gates.parse is not None and letter.work.text:
@@ -92,8 +99,10 @@ class Preflight:
             yield _not_fetched(letter) if gates.stream is None else gates.stream(letter)
         if gates.retention_ms is not None:
             yield from _retained(letter, gates.retention_ms, now)
-        target = gates.target or target_of(letter, gates.sources() if names_no_target(letter) else ())
+        target = target_of(letter, gates.sources) if to is None else addressee_of(to, letter)
         yield from _deduplicated(letter, target, now)
+        if target.service == "states" and (told := self._execution(letter, target.id)) is not None:
+            yield told
         state = self._targets.state(target)
         yield from state.findings
         permission = self._permissions.finding(target.service, target.id)
@@ -104,6 +113,12 @@ class Preflight:
             proof = proof_of(function, gates.proofs)
             if proof is not None:
                 yield proof
+
+    def _execution(self, letter: Letter, machine_arn: str) -> Finding | None:
+        try:
+            return finding_of(self._client, letter, machine_arn)
+        except (ClientError, BotoCoreError) as error:
+            return Finding("execution", Answer.CAUTION, "its execution could not be asked", str(error))
 
 
 def unfetched(letter: Letter) -> bool:

@@ -17,20 +17,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.deadletters.account import Account
 from redrive.deadletters.canary import Canaries
+from redrive.deadletters.contents import Contents, Unfetched, is_elsewhere
 from redrive.deadletters.destinations import Destination, SourcesOf
 from redrive.deadletters.gates import Gate
 from redrive.deadletters.hiding import Held, Hidden, Spread
 from redrive.deadletters.journal import Journal, Known
 from redrive.deadletters.letter import Letter
+from redrive.deadletters.outcomes import Accepted, Parcel, Refused, SendOutcome, outcome_of
 from redrive.deadletters.pace import Pace
 from redrive.deadletters.peek import BATCH, EMPTY_RECEIVES, Depth, depth_of
 from redrive.deadletters.plan import Plan
-from redrive.deadletters.sending import Accepted, Parcel, Refused, Sender, SendOutcome
+from redrive.deadletters.sending import Sender
 from redrive.deadletters.sorting import Because, Deletes, Discards, Sends, Sorter, Stays, Wishes
 from redrive.handler.failures import Kind
 
@@ -68,6 +70,9 @@ class Ports:
     export: Callable[[Sequence[Letter]], None]
     gates: Sequence[Gate] = ()
     spread: Spread = map
+    receives: int = RECEIVES
+    contents: Contents | None = None
+    """Fetches work that letters do not hold; without it they stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +141,9 @@ class Redriving:
         size = sum(len(held.letter.body) for held in self._held)
         if len(self._held) >= HELD_MAX or size >= HELD_BYTES_MAX:
             return []
-        receives = RECEIVES if self._pace.most is None else max(1, min(RECEIVES, self._pace.most // BATCH))
+        receives = self._ports.receives
+        if self._pace.most is not None:
+            receives = max(1, min(receives, self._pace.most // BATCH))
         fresh = self._hidden.receive(receives, self._ports.spread, self._is_gone)
         self.account.seen += len(fresh)
         return fresh
@@ -304,7 +311,10 @@ class Redriving:
         self._journal.sending([ready.held.letter.message_id for ready in letters], to.text, now)
 
         def send(batch: Sequence[_Ready]) -> Sequence[SendOutcome]:
-            return self._ports.sender.send(to, [Parcel(ready.held.letter, ready.sends.text) for ready in batch])
+            parcels = [self._parcel(to, ready) for ready in batch]
+            whole = [one for one in parcels if isinstance(one, Parcel)]
+            outcomes = iter(self._ports.sender.send(to, whole) if whole else ())
+            return [next(outcomes) if isinstance(one, Parcel) else one for one in parcels]
 
         accepted: list[Held] = []
         # Each answer is written as it comes: after a kill, only requests without an answer are doubtful.
@@ -312,6 +322,22 @@ class Redriving:
             accepted += self._answered(batch, outcomes)
         self._journal.durable()
         self._delete(accepted)
+
+    def _parcel(self, to: Destination, ready: _Ready) -> Parcel | Refused:
+        """What is sent for a letter; work that stands elsewhere is fetched now."""
+        letter, sends = ready.held.letter, ready.sends
+        if not is_elsewhere(letter, to):
+            return Parcel(letter, sends.text)
+        if self._ports.contents is None:
+            return Refused("NoContent", "its work is not in the letter", Kind.PERMANENT)
+        try:
+            work = replace(letter.work, text=self._ports.contents.text(letter))
+            return Parcel(letter, sends.rule.text_of(replace(letter, work=work)))
+        except (Unfetched, ValueError) as error:
+            return Refused("NoContent", str(error), Kind.PERMANENT)
+        except (ClientError, BotoCoreError) as error:
+            outcome = outcome_of(error)
+            return outcome if isinstance(outcome, Refused) else Refused("NoContent", outcome.message, Kind.TRANSIENT)
 
     def _answered(self, batch: Sequence[_Ready], outcomes: Sequence[SendOutcome]) -> list[Held]:
         """Write what became of a batch; answers the letters that were accepted."""
@@ -354,6 +380,8 @@ class Redriving:
         letter = held.letter
         self._hidden.keep(held)
         self.account.leave(letter.message_id, stays.reason)
+        if letter.work.batch is not None and self._ports.contents is not None:
+            self.account.keep_records(self._until(letter))
         if self._hidden.is_fifo:
             self._stopped_groups.add(letter.group_id)
             self._stopped_by_sending.add(letter.group_id)
@@ -362,6 +390,14 @@ class Redriving:
         elif stays.by is Because.RETURN:
             self.account.came_back += 1
             self._canaries.came_back(letter.message_id, letter.work.id)
+
+    def _until(self, letter: Letter) -> Instant | None:
+        """When the stream drops the records of a letter that stays; None if that cannot be asked."""
+        assert self._ports.contents is not None, "asked only where work is fetched"
+        try:
+            return self._ports.contents.until(letter)
+        except (ClientError, BotoCoreError):
+            return None
 
     def _discard(self, discards: Sequence[tuple[Held, str]]) -> None:
         if not discards:

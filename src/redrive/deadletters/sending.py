@@ -7,6 +7,8 @@ letter twice. What AWS deduplicates is sent with what it deduplicates by, and `r
     a standard workflow      the name of the execution has the message id          as long as AWS keeps it: 90 days
     all others               nothing
 
+A batch of records is given to a function as its mapping gives it: the request waits for the function's answer.
+
 Sources: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/FIFO-queues-exactly-once-processing.html;
 https://docs.aws.amazon.com/step-functions/latest/apireference/API_StartExecution.html
 """
@@ -15,24 +17,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from botocore import xform_name
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    ConnectTimeoutError,
-    EndpointConnectionError,
-    HTTPClientError,
-)
+from botocore.exceptions import BotoCoreError, ClientError
 
 from redrive.core.clock import DAY_MS, MINUTE_MS
 from redrive.core.documents import Document, load_json
 from redrive.deadletters.destinations import Destination, To
-from redrive.deadletters.letter import Letter, Origin
+from redrive.deadletters.executions import start
+from redrive.deadletters.letter import Origin
+from redrive.deadletters.outcomes import Accepted, Parcel, Refused, SendOutcome, Unknown, outcome_of, refused
+from redrive.deadletters.putting import put
 from redrive.deadletters.sources import Client
-from redrive.handler.failures import Kind, classify, http_status
+from redrive.handler.failures import Kind
 
 BATCH = 10
 """The most entries of SendMessageBatch and PutEvents."""
@@ -43,41 +41,6 @@ CLOCKS_DIFFER_MS = 30 * 1_000
 """How much earlier than AWS a repetition is taken for too late: both clocks differ, and a request takes time."""
 
 TOO_LARGE = frozenset({"BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong", "RequestEntityTooLarge"})
-
-
-@dataclass(frozen=True, slots=True)
-class Parcel:
-    """A letter, and the text that is sent for it: its work, perhaps edited."""
-
-    letter: Letter
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """The destination has it, under this id."""
-
-    id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """The destination does not have it."""
-
-    code: str
-    message: str
-    kind: Kind
-    """Permanent: the same request is refused again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """There was no answer, or one that does not tell: the destination may have it."""
-
-    message: str
-
-
-SendOutcome = Accepted | Refused | Unknown
 
 
 class Sender:
@@ -95,7 +58,7 @@ class Sender:
 
     def prepare(self, to: Destination) -> None:
         """Look up what sending needs, so that threads may send afterwards. Errors: ClientError."""
-        self._of(_SERVICES.get(to.kind, to.name))
+        self._of(_service(to))
         if to.kind is To.QUEUE:
             self._url(to.name)
         self.repeatable_ms(to)
@@ -111,7 +74,7 @@ class Sender:
         try:
             return self._request(to, parcels)
         except (ClientError, BotoCoreError) as error:
-            outcome = _outcome_of(error)
+            outcome: SendOutcome = outcome_of(error)
         if isinstance(outcome, Refused) and outcome.code in TOO_LARGE and len(parcels) > 1:
             half = len(parcels) // 2
             return [*self.send(to, parcels[:half]), *self.send(to, parcels[half:])]
@@ -129,6 +92,8 @@ class Sender:
                 return self._to_topic(to, parcels)
             case To.STATE_MACHINE:
                 return self._to_state_machine(to, parcels)
+            case To.STREAM:
+                return self._to_stream(to, parcels)
             case To.API:
                 return self._to_api(to, parcels)
 
@@ -140,7 +105,7 @@ class Sender:
             one["Id"]: Accepted(one["MessageId"]) for one in answer.get("Successful", [])
         }
         for one in answer.get("Failed", []):
-            outcomes[one["Id"]] = _refused(one["Code"], one.get("Message", ""), is_ours=bool(one["SenderFault"]))
+            outcomes[one["Id"]] = refused(one["Code"], one.get("Message", ""), is_ours=bool(one["SenderFault"]))
         return [outcomes.get(entry["Id"], Unknown("the answer does not name it")) for entry in entries]
 
     def _to_bus(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[SendOutcome]:
@@ -157,28 +122,39 @@ class Sender:
         return [outcome or _of_entry(next(answered, {})) for outcome in outcomes]
 
     def _to_function(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[SendOutcome]:
+        if parcels[0].letter.work.batch is not None:
+            return [self._answered_batch(to, parcels[0])]
         answer = self._of("lambda").invoke(
             FunctionName=to.name, InvocationType="Event", Payload=parcels[0].text.encode()
         )
         return [Accepted(_request_id(answer))]
 
+    def _answered_batch(self, to: Destination, parcel: Parcel) -> SendOutcome:
+        """Give a function a batch as its mapping does: its answer says whether the batch is done."""
+        answer = self._of("lambda").invoke(
+            FunctionName=to.name, InvocationType="RequestResponse", Payload=parcel.text.encode()
+        )
+        told = load_json(answer["Payload"].read() or b"null")
+        if answer.get("FunctionError"):
+            named = told if isinstance(told, dict) else {}
+            code = str(named.get("errorType") or answer["FunctionError"])
+            return Refused(code, str(named.get("errorMessage") or "the function failed"), Kind.PERMANENT)
+        failures = told.get("batchItemFailures") if isinstance(told, dict) else None
+        if failures:
+            return Refused("BatchItemFailures", f"the function has failed {len(failures)} records", Kind.PERMANENT)
+        return Accepted(_request_id(answer))
+
     def _to_topic(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[SendOutcome]:
         return [Accepted(self._of("sns").publish(TopicArn=to.name, Message=parcels[0].text)["MessageId"])]
 
     def _to_state_machine(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[SendOutcome]:
-        name = f"redrive-{parcels[0].letter.message_id}"
-        try:
-            answer = self._of("stepfunctions").start_execution(
-                stateMachineArn=to.name, name=name, input=parcels[0].text
-            )
-        except ClientError as error:
-            if error.response["Error"].get("Code") == "ExecutionAlreadyExists":
-                return [Accepted(name)]
-            raise
-        return [Accepted(answer["executionArn"])]
+        return [start(self._of("stepfunctions"), to.name, parcels[0])]
+
+    def _to_stream(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[SendOutcome]:
+        return [put(self._of("kinesis"), to.name, parcels[0])]
 
     def _to_api(self, to: Destination, parcels: Sequence[Parcel]) -> Sequence[SendOutcome]:
-        client = self._of(to.name)
+        client = self._of(_service(to))
         operation = next((name for name in client.meta.method_to_api_mapping if name == xform_name(to.operation)), None)
         if operation is None:
             return [Refused("NoOperation", f"{to.name} has no operation {to.operation}", Kind.PERMANENT)]
@@ -224,7 +200,15 @@ class Sender:
 
 _SERVICES: Mapping[To, str] = {
     To.QUEUE: "sqs", To.BUS: "events", To.FUNCTION: "lambda", To.TOPIC: "sns", To.STATE_MACHINE: "stepfunctions",
+    To.STREAM: "kinesis",
 }  # fmt: skip
+_OF_SCHEDULER: Mapping[str, str] = {"sfn": "stepfunctions", "eventbridge": "events", "cloudwatchlogs": "logs"}
+"""Services that a universal target of Scheduler names otherwise than boto3."""
+
+
+def _service(to: Destination) -> str:
+    """The name of the client that sends."""
+    return _SERVICES.get(to.kind) or _OF_SCHEDULER.get(to.name, to.name)
 
 
 def _message(parcel: Parcel, url: str) -> Document:
@@ -271,28 +255,7 @@ def _of_entry(answer: Mapping[str, Any]) -> SendOutcome:
     if not answer.get("ErrorCode"):
         return Unknown("the answer does not name it")
     code = str(answer["ErrorCode"])
-    return _refused(code, str(answer.get("ErrorMessage", "")), is_ours=not code.startswith("Internal"))
-
-
-def _refused(code: str, message: str, *, is_ours: bool) -> Refused:
-    kind = classify(ClientError({"Error": {"Code": code}}, ""))
-    return Refused(code, message, Kind.TRANSIENT if kind is Kind.PERMANENT and not is_ours else kind)
-
-
-def _outcome_of(error: ClientError | BotoCoreError) -> SendOutcome:
-    """What an error says of the letters of a request. A fault of the server may come after the work was done."""
-    if isinstance(error, ClientError):
-        code = str(error.response["Error"].get("Code", ""))
-        kind, status = classify(error), http_status(error)
-        if kind is Kind.THROTTLED or (status is not None and status < 500):
-            return Refused(code, str(error.response["Error"].get("Message", "")), kind)
-        return Unknown(str(error))
-    if isinstance(error, EndpointConnectionError | ConnectTimeoutError):
-        return Refused(type(error).__name__, str(error), Kind.TRANSIENT)
-    # A timeout, a connection that ended, an answer that cannot be read: the request has gone out.
-    if isinstance(error, HTTPClientError) or "Parse" in type(error).__name__:
-        return Unknown(str(error))
-    return Refused(type(error).__name__, str(error), Kind.PERMANENT)
+    return refused(code, str(answer.get("ErrorMessage", "")), is_ours=not code.startswith("Internal"))
 
 
 def _spelled(shape: Any, value: Any) -> Any:

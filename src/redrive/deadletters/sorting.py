@@ -14,6 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.deadletters.causes import cause_of
+from redrive.deadletters.contents import is_elsewhere
 from redrive.deadletters.destinations import Destination, Nowhere, SourcesOf, usual
 from redrive.deadletters.gates import Gate, Refusal
 from redrive.deadletters.journal import Doubt, Journal, Known
@@ -59,6 +60,7 @@ class Sends:
     rule: Rule
     to: Destination
     text: str
+    """Empty if the work is fetched when it is sent: it may be large."""
     overridden: str = ""
 
 
@@ -121,7 +123,7 @@ class Sorter:
         if doubt is not None and not self._may_repeat(doubt, to, now):
             return _doubtful(doubt)
         try:
-            text = rule.text_of(letter)
+            text = "" if is_elsewhere(letter, to) else rule.text_of(letter)
         except ValueError as error:
             return Stays(str(error), Because.PLAN)
         refusal = self._refusal(letter, to)

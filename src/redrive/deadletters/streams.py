@@ -71,7 +71,7 @@ class Streams:
     def fetch(self, batch: Batch) -> Fetched:
         """The records of a batch, whole or in part. Errors: ClientError if the stream may not be read."""
         try:
-            until = self._until(batch)
+            until = self.until(batch)
             records = tuple(self._records(batch))
         except ClientError as error:
             told = error.response["Error"]
@@ -98,8 +98,8 @@ class Streams:
             return Finding("stream", Answer.REFUSE, reason, f"{lost}. {found.why}".rstrip(". "))
         return Finding("stream", Answer.GO, "the stream still has the records", detail, found.until)
 
-    def _until(self, batch: Batch) -> Instant | None:
-        """When the stream drops the first record."""
+    def until(self, batch: Batch) -> Instant | None:
+        """When the stream drops the first record; None if the letter does not say when it came. Errors: ClientError."""
         if batch.arrived_at is None:
             return None
         if not _is_kinesis(batch):

@@ -10,9 +10,8 @@ https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -20,18 +19,16 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from redrive.core.clock import MINUTE_MS, SECOND_MS, Instant
+from redrive.deadletters.destinations import Destination, Nowhere, SourcesOf, To, member_of, usual
 from redrive.deadletters.findings import Answer, Finding
-from redrive.deadletters.letter import Letter, Origin
-from redrive.deadletters.sources import Client, Source
+from redrive.deadletters.letter import Letter
+from redrive.deadletters.sources import Client
 
 KEPT_MS = MINUTE_MS
 """For how long a target that was asked is not asked again."""
 
 THROTTLED_WITHIN_MS = 5 * MINUTE_MS
 """How far back throttles of a function count as now."""
-
-AWS_SDK = re.compile(r"arn:aws[\w-]*:scheduler:::aws-sdk:(?P<service>[\w-]+):(?P<operation>\w+)")
-"""The target that Scheduler names for a request of an API."""
 
 NAMES_OF_TARGETS = ("QueueUrl", "FunctionName", "TopicArn", "TargetArn", "StateMachineArn", "EventBusName", "StreamARN")
 """Members of a request that name what the request goes to."""
@@ -79,25 +76,21 @@ class Addressee:
         return self.service in {"sqs", "sns"} and self.id.endswith(".fifo")
 
 
-def target_of(letter: Letter, sources: Sequence[Source]) -> Addressee:
+def target_of(letter: Letter, sources: SourcesOf) -> Addressee:
     """The target that follows from a letter; for letters that name none, from the sources of the queue."""
-    work = letter.work
-    if letter.origin is Origin.QUEUE:
-        return Addressee(letter.source_arn)
-    if AWS_SDK.match(work.target_arn):
-        return Addressee(_named_in(work.text) or work.target_arn)
-    if work.target_arn:
-        return Addressee(work.target_arn)
-    if letter.origin is Origin.SUBSCRIPTION:
-        ends = {one["endpoint"] for one in sources if one["kind"] == "subscription" and "endpoint" in one}
-        return Addressee(ends.pop() if len(ends) == 1 else letter.source_arn)
-    functions = {one["arn"] for one in sources if one["kind"] == "function"}
-    return Addressee(functions.pop() if len(functions) == 1 else "")
+    return addressee_of(usual(letter, sources), letter)
 
 
-def names_no_target(letter: Letter) -> bool:
-    """Whether only the sources of the queue can say what a letter goes to."""
-    return letter.origin is not Origin.QUEUE and not letter.work.target_arn
+def addressee_of(to: Destination | Nowhere, letter: Letter) -> Addressee:
+    """What is asked about a destination. A bus and a name without an ARN show when the letter is sent."""
+    match to:
+        case Nowhere(arn=arn):
+            return Addressee(arn)
+        case Destination(kind=To.API):
+            named = (member_of(letter.work.text, name) for name in NAMES_OF_TARGETS)
+            found = next((one for one in named if "://" in one or one.startswith("arn:")), "")
+            return Addressee(found or letter.work.target_arn)
+    return Addressee(to.name)
 
 
 class Targets:
@@ -240,18 +233,6 @@ def _unready(told: Mapping[str, Any]) -> Iterator[Finding]:
             yield Finding("target", Answer.WAIT, "the function is being updated", why)
         case "Failed":
             yield Finding("target", Answer.CAUTION, "the last update of the function failed", why)
-
-
-def _named_in(text: str) -> str:
-    """What a request of an API goes to, if the request names it by a URL or an ARN."""
-    try:
-        request = json.loads(text)
-    except ValueError:
-        return ""
-    if not isinstance(request, Mapping):
-        return ""
-    named = (str(request[name]) for name in NAMES_OF_TARGETS if name in request)
-    return next((one for one in named if "://" in one or one.startswith("arn:")), "")
 
 
 def _url_of_queue(sqs: Any, arn: str) -> str:

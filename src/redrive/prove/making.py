@@ -44,6 +44,7 @@ from redrive.prove.stage.envelopes import is_of_fifo
 from redrive.prove.stage.furnished import furnish
 from redrive.prove.stage.hinted import settle_furnished, with_envelopes, with_hints
 from redrive.prove.stage.inputs import inputs_for, usual_call
+from redrive.prove.stage.others import with_another
 from redrive.prove.stage.reports import WITHOUT, notes_of
 from redrive.prove.stage.rules import events_of, sample_event, usual_events
 from redrive.prove.stage.sampled import Wanted
@@ -180,6 +181,8 @@ class _Maker:
             if one.is_furnishing:
                 furnish(performance.stage, one, self.improvised)
                 settle_furnished(performance.stage, trigger)
+        if options.concurrent > 1:
+            trigger = with_another(trigger)
         self.improvised.keep()
         places = {value: At(f"{VARIABLE}{name}") for name, value in trigger.variables.items()}
         bodies = {json.dumps(overlaid(self._web, [one.mend for one in hints.of(HTTP)])): HTTP}
@@ -218,7 +221,7 @@ def _told_of(hints: Hints) -> dict[str, str]:
 
 def performed_with(subject: Subject, options: Options) -> Callable[[int], Performance]:
     """Makes performances of a handler, by their seeds."""
-    return lambda seed: Performance(subject, seed=seed, given=options.given)
+    return lambda seed: Performance(subject, seed=seed, given=options.given, is_warm=options.warm)
 
 
 def _meant(subject: Subject | None, options: Options, directory: Path) -> Chosen | None:

@@ -1,7 +1,10 @@
-"""Runs of a plan that die: at each call of AWS and each write of the journal, before it, in the middle of it, after it.
+"""Runs of a plan that die: before each call of AWS that changes something, before and in each write of the journal.
 
 A world has a dead-letter queue with letters of several kinds. A run is killed at one place, and a new run goes on with
 the journal that is left. `faults` says which promise was broken.
+
+Nothing outside of a process tells a death after one effect from a death before the next one: that is one place. A
+stage is made once; before each death `again` restores its store.
 """
 
 from __future__ import annotations
@@ -14,6 +17,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+
+from botocore import UNSIGNED
+from botocore.config import Config
 
 from redrive.core.errors import UserError
 from redrive.deadletters.account import Account
@@ -39,9 +45,19 @@ TRUST = {
 NONE = Wishes()
 CODES = {
     "rule-0": "TIMEOUT", "rule-1": "TIMEOUT", "rule-gated": "TIMEOUT", "bad-0": "INVALID_JSON", "bad-1": "INVALID_JSON",
-    "denied-0": "NO_PERMISSIONS",
+    "denied-0": "NO_PERMISSIONS", "bus-0": "SDK_CLIENT_ERROR", "bus-1": "SDK_CLIENT_ERROR",
+    "topic-0": "INTERNAL_ERROR", "topic-1": "INTERNAL_ERROR", "api-0": "THROTTLING", "api-1": "THROTTLING",
 }  # fmt: skip
-"""The letters of the rule: their names, and their errors."""
+"""The letters of the rule, and of a schedule those whose names begin with `api`: their names, and their errors."""
+TOPIC = f"arn:aws:sns:{ACCOUNT}:told"
+DESTINATIONS = {
+    "SDK_CLIENT_ERROR": Destination(To.BUS, "default"), "INTERNAL_ERROR": Destination(To.TOPIC, TOPIC),
+    "TIMEOUT": Destination(To.FUNCTION, FUNCTION),
+}  # fmt: skip
+READS = ("get_", "list_", "describe_")
+"""How the names of operations begin that change nothing."""
+PLAIN = Config(retries={"total_max_attempts": 1}, signature_version=UNSIGNED)
+"""A signature takes a third of the time of a call."""
 HIDDEN_S = 60
 LOOKED_AT_S = 600
 """For how long a check hides the messages that it has counted."""
@@ -60,15 +76,16 @@ class Life:
     places: int = 0
     is_over: bool = False
 
-    def place(self) -> None:
-        self.places += 1
-        self.is_over = self.is_over or self.places == self.ends_at
+    def place(self, *, counts: bool = True) -> None:
+        """Die if this is the place, or if the process is dead. What reads is no place of its own."""
+        self.places += counts
+        self.is_over = self.is_over or (counts and self.places == self.ends_at)
         if self.is_over:
             raise Killed
 
 
 class MortalClient:
-    """A boto3 client whose process may die before and after each call."""
+    """A boto3 client whose process may die before each call that changes something."""
 
     def __init__(self, client: Any, life: Life) -> None:
         self._client = client
@@ -77,10 +94,8 @@ class MortalClient:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def call(**params: Any) -> Any:
-            self._life.place()
-            answer = getattr(self._client, name)(**params)
-            self._life.place()
-            return answer
+            self._life.place(counts=not name.startswith(READS))
+            return getattr(self._client, name)(**params)
 
         return call
 
@@ -94,16 +109,14 @@ class Disk(io.BytesIO):
         self.synced = content
 
     def write(self, data: Any, /) -> int:
-        self._life.place()
         for part in (data[: len(data) // 2], data[len(data) // 2 :]):
-            super().write(part)
             self._life.place()
+            super().write(part)
         return len(data)
 
     def sync(self) -> None:
         self._life.place()
         self.synced = self.getvalue()
-        self._life.place()
 
 
 class Careful:
@@ -131,9 +144,29 @@ class Stage:
     letters: Mapping[str, str]
     """By the ids of letters: their names."""
     delivered: Callable[[], Sequence[str]]
+    done: list[str] = field(default_factory=list)
+    """What the function was given."""
     disk: bytes = b""
     exported: list[str] = field(default_factory=list)
-    is_fifo: bool = False
+    _saved: Any = None
+    _clients: dict[str, Any] = field(default_factory=dict)
+
+    def save(self) -> None:
+        """Keep what the world has stored, for `again`."""
+        self._saved = self.world.store.save()
+
+    def again(self) -> Stage:
+        """As the stage was when it was saved, but for the time: that does not run backwards."""
+        self.world.store.load(self._saved)
+        self.disk = b""
+        self.exported.clear()
+        self.done.clear()
+        return self
+
+    def client(self, service: str, life: Life) -> MortalClient:
+        if service not in self._clients:
+            self._clients[service] = self.world.client(service, config=PLAIN)
+        return MortalClient(self._clients[service], life)
 
     def run(self, parts: Parts, life: Life, wishes: Wishes = NONE, *, loses_power: bool = False) -> Account | None:
         """One process: it runs the plan to its end, or dies; None if it died."""
@@ -146,18 +179,18 @@ class Stage:
             self.disk = disk.synced if loses_power else disk.getvalue()
 
     def _run(self, parts: Parts, life: Life, wishes: Wishes, disk: Disk) -> Account:
-        sqs = MortalClient(self.world.client("sqs"), life)
+        sqs = self.client("sqs", life)
         journal = open_journal(disk, disk.sync, self.plan.queue)
         journal.__class__ = parts.journal
 
         def export(letters: Sequence[Letter]) -> None:
             life.place()
             self.exported.extend(letter.message_id for letter in letters)
-            life.place()
 
         ports = Ports(
-            sqs, Sender(lambda service: MortalClient(self.world.client(service), life)), journal, self.world.clock.now,
+            sqs, Sender(lambda service: self.client(service, life)), journal, self.world.clock.now,
             lambda seconds: self.world.advance(seconds=seconds) if seconds else None, lambda: (), export, (Careful(),),
+            receives=3,
         )  # fmt: skip
         hidden = Hidden(sqs, self.queue, io.StringIO(), hidden_s=HIDDEN_S, wait_s=0, now=self.world.clock.now)
         run = parts.run(self.plan, ports, hidden, wishes)
@@ -169,7 +202,7 @@ class Stage:
     def left(self) -> set[str]:
         """The names of the letters in the dead-letter queue."""
         self.world.advance(seconds=HIDDEN_S)
-        return {self.letters.get(one["MessageId"], one["Body"]) for one in received(self.world, self.queue)}
+        return {self.letters.get(one["MessageId"]) or name_in(one["Body"]) for one in received(self.world, self.queue)}
 
 
 def received(world: World, url: str) -> Iterator[Any]:
@@ -185,7 +218,10 @@ def received(world: World, url: str) -> Iterator[Any]:
 
 @contextmanager
 def mixed_stage() -> Iterator[Stage]:
-    """Letters of a queue, and of a rule whose target is a function: to redrive, to discard, to leave, and gated."""
+    """Letters of a queue, of a rule and of a schedule: to redrive, to discard, to leave, and gated.
+
+    They go back to a queue, a function, a bus, a topic, and by the request of a schedule.
+    """
     world = World(seed=1)
     sqs = world.client("sqs")
     done: list[str] = []
@@ -198,19 +234,61 @@ def mixed_stage() -> Iterator[Stage]:
     world.client("lambda").create_function(
         FunctionName="worker", Runtime="python3.12", Handler="index.handler", Code={"ZipFile": _packed()}, Role=role
     )
+    told = _told_queue(world)
     dead, orders = moved(world, [f"order-{number}" for number in range(13)] + ["order-gated"], fifo=False)
     for name, code in CODES.items():
-        told = {"RULE_ARN": f"arn:aws:events:{ACCOUNT}:rule/r", "TARGET_ARN": FUNCTION, "ERROR_CODE": code}
-        attributes = {key: {"DataType": "String", "StringValue": value} for key, value in told.items()}
-        sqs.send_message(QueueUrl=dead, MessageBody=json.dumps({"name": name}), MessageAttributes=attributes)
+        sqs.send_message(QueueUrl=dead, **_letter(name, code, told))
     plan = Plan(dead, rules(world, dead), canary=Canary(1, 4), stop=Stop())
 
     def delivered() -> list[str]:
         world.advance(seconds=5)
-        return [one["Body"] for one in received(world, orders)] + done
+        return [name_in(one["Body"]) for url in (orders, told) for one in received(world, url)] + done
 
-    yield Stage(world, dead, plan, names(world, dead), delivered)
+    stage = Stage(world, dead, plan, names(world, dead), delivered, done)
+    stage.save()
+    yield stage
     world.close()
+
+
+def _told_queue(world: World) -> str:
+    """The queue that gets what is sent to the bus, to the topic, and by the request of the schedule."""
+    sqs, arn = world.client("sqs"), f"arn:aws:sqs:{ACCOUNT}:told"
+    allowed = {"Effect": "Allow", "Principal": "*", "Action": "sqs:SendMessage", "Resource": arn}
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [allowed]})
+    url = sqs.create_queue(QueueName="told", Attributes={"Policy": policy})["QueueUrl"]
+    world.client("sns").create_topic(Name="told")
+    world.client("sns").subscribe(
+        TopicArn=TOPIC, Protocol="sqs", Endpoint=arn, Attributes={"RawMessageDelivery": "true"}
+    )
+    events = world.client("events")
+    events.put_rule(Name="told", EventPattern='{"source": ["shop"]}')
+    events.put_targets(Rule="told", Targets=[{"Id": "1", "Arn": arn}])
+    return str(url)
+
+
+def _letter(name: str, code: str, told: str) -> dict[str, Any]:
+    """A letter of the rule; of the schedule, if its name says so."""
+    body: dict[str, Any] = {"name": name}
+    named = {"RULE_ARN": f"arn:aws:events:{ACCOUNT}:rule/r", "TARGET_ARN": FUNCTION, "ERROR_CODE": code}
+    if name.startswith("bus"):
+        body = {"source": "shop", "detail-type": "Order", "detail": body}
+    elif name.startswith("api"):
+        body = {"QueueUrl": told, "MessageBody": json.dumps(body)}
+        named = {
+            "SCHEDULE_ARN": f"arn:aws:scheduler:{ACCOUNT}:schedule/default/s", "ERROR_CODE": code,
+            "TARGET_ARN": "arn:aws:scheduler:::aws-sdk:sqs:sendMessage", "EXECUTION_ID": name,
+        }  # fmt: skip
+    attributes = {key: {"DataType": "String", "StringValue": value} for key, value in named.items()}
+    return {"MessageBody": json.dumps(body), "MessageAttributes": attributes}
+
+
+def name_in(body: str) -> str:
+    """The name of a letter's work; an event and a request hold it inside."""
+    if not body.startswith("{"):
+        return body
+    told = json.loads(body)
+    inside = told.get("detail") or json.loads(told.get("MessageBody", "{}"))
+    return str((inside or told)["name"])
 
 
 @contextmanager
@@ -221,7 +299,9 @@ def fifo_stage() -> Iterator[Stage]:
     dead, orders = moved(world, bodies, fifo=True)
     rule = rules_of_bodies(world, orders)
     plan = Plan(dead, rule, canary=Canary(0, 0))
-    yield Stage(world, dead, plan, {}, lambda: [one["Body"] for one in received(world, orders)], is_fifo=True)
+    stage = Stage(world, dead, plan, {}, lambda: [one["Body"] for one in received(world, orders)])
+    stage.save()
+    yield stage
     world.close()
 
 
@@ -259,8 +339,7 @@ def names(world: World, url: str) -> dict[str, str]:
     """The names of the letters by their ids."""
     found: dict[str, str] = {}
     for one in _peeked(world, url):
-        body = str(one["Body"])
-        found[str(one["MessageId"])] = json.loads(body)["name"] if body.startswith("{") else body
+        found[str(one["MessageId"])] = name_in(str(one["Body"]))
     return found
 
 
@@ -269,7 +348,7 @@ def rules(world: World, url: str) -> tuple[Rule, ...]:
     actions = {"INVALID_JSON": Action.DISCARD, "NO_PERMISSIONS": Action.LEAVE}
     causes = {cause_of(read_letter(one)) for one in _peeked(world, url)}
     return tuple(
-        Rule(cause, actions.get(cause.code, Action.REDRIVE), reason="bad")
+        Rule(cause, actions.get(cause.code, Action.REDRIVE), DESTINATIONS.get(cause.code), reason="bad")
         for cause in sorted(causes, key=lambda cause: cause.code)
     )
 
@@ -318,6 +397,7 @@ def places_of(stage: Stage) -> int:
     """At how many places a run of the stage may die."""
     life = Life()
     stage.run(Parts(), life)
+    stage.again()
     return life.places
 
 

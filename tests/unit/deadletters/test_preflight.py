@@ -16,7 +16,6 @@ from redrive.deadletters.findings import Answer, Finding, Tally, decided
 from redrive.deadletters.letter import Letter
 from redrive.deadletters.preflight import DEDUPLICATED_MS, Gates, Preflight, with_reason
 from redrive.deadletters.proofs import Proof, read_proofs
-from redrive.deadletters.targets import Addressee
 from redrive.testing.world import World
 from tests.unit.deadletters.makers import ACCOUNT, FIFO, QUEUE, of_function, of_queue, of_schedule
 
@@ -149,13 +148,13 @@ def test_target_that_may_not_be_asked_refuses_nothing(world: World) -> None:
 
 def test_function_that_was_not_changed_refuses_the_same_input_again(world: World) -> None:
     function = world.client("lambda").get_function_configuration(FunctionName="orders")
-    target = Addressee(function["FunctionArn"])
+    target = Destination(To.FUNCTION, function["FunctionArn"])
     letter = of_function({"id": 1}, sent_at=world.now + DAY_MS)
     poison = replace(letter, failure=replace(letter.failure, code="KeyError"))
     before = replace(poison, sent_at=world.now - DAY_MS)
 
-    assert [answer for answer, _ in of_gate(examined(world, poison, target=target), "changed")] == [Answer.CAUTION]
-    assert [answer for answer, _ in of_gate(examined(world, before, target=target), "changed")] == [Answer.GO]
+    assert [answer for answer, _ in of_gate(examined(world, poison, to=target), "changed")] == [Answer.CAUTION]
+    assert [answer for answer, _ in of_gate(examined(world, before, to=target), "changed")] == [Answer.GO]
 
 
 def test_letter_that_was_cut_is_refused(world: World) -> None:

@@ -65,6 +65,12 @@ def handler(event, context):
             print("printed")
             logging.getLogger().error("logged")
             sys.stderr.write("unfinished")
+        case "log errors":
+            for name in ("first", "second"):
+                try:
+                    raise KeyError(name)
+                except KeyError:
+                    logging.getLogger().exception("of two\\nlines")
     return {
         "runs": runs, "pid": os.getpid(), "cwd": os.getcwd(), "path": sys.path, "environ": dict(os.environ),
         "time": time.time(),
@@ -216,6 +222,15 @@ def test_output_comes_in_lines_and_what_loading_wrote_belongs_to_the_first_run(r
     assert texts[1][1].startswith("[ERROR]\t")
     assert texts[1][1].endswith(f"Z\t{REQUEST_ID}\tlogged")
     assert texts[1][2] == "unfinished"
+
+
+def test_record_of_several_lines_is_one_event(invoker: ProcessInvoker) -> None:
+    *_, first, second = (line.text for line in invoker.invoke(invocation(event="log errors")).lines)
+
+    assert "\tof two\nlines\nTraceback (most recent call last):\n" in first
+    assert first.endswith("KeyError: 'first'")
+    assert second.startswith("[ERROR]\t")
+    assert second.endswith("KeyError: 'second'")
 
 
 def test_exception_of_the_handler_leaves_the_environment_warm(invoker: ProcessInvoker) -> None:

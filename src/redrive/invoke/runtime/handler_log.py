@@ -36,6 +36,16 @@ class RequestFilter(logging.Filter):
         return True
 
 
+class PlainFormatter(logging.Formatter):
+    """Formats records in Lambda's plain format. The lines of one event are separated by carriage returns."""
+
+    def __init__(self) -> None:
+        super().__init__("[%(levelname)s]\t%(utc_time)s\t%(aws_request_id)s\t%(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        return super().format(record).replace("\n", "\r")
+
+
 class JsonFormatter(logging.Formatter):
     """Formats records as JSON, with the `extra` of the caller."""
 
@@ -64,9 +74,6 @@ def level_of(log_level: str) -> str:
 def log_handler(stream: TextIO, requests: RequestFilter, *, log_format: str = "") -> logging.Handler:
     """A handler that writes records to a stream in Lambda's format: plain, or `JSON`."""
     handler = logging.StreamHandler(stream)
-    if log_format == "JSON":
-        handler.setFormatter(JsonFormatter())
-    else:
-        handler.setFormatter(logging.Formatter("[%(levelname)s]\t%(utc_time)s\t%(aws_request_id)s\t%(message)s"))
+    handler.setFormatter(JsonFormatter() if log_format == "JSON" else PlainFormatter())
     handler.addFilter(requests)
     return handler

@@ -229,6 +229,34 @@ def enter_virtual_time(runtime: str, virtual_time: list[str]) -> None:
     FunctionTime(now_ms, timeout_ms).follow_aws_runtime()
 
 
+class LogEvents:
+    """Where AWS's runtime writes its log: each record, however many lines it has, is one event.
+
+    The lines of an event go to the engine separated by carriage returns. AWS's own sink for standard output would write
+    them as events of their own, and the record after a traceback into the traceback's last line.
+    """
+
+    def __enter__(self) -> LogEvents:  # noqa: PYI034 - importing typing takes milliseconds.
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """There is nothing to close."""
+
+    def log(self, text: str, frame_type: object = None) -> None:
+        """Write one event."""
+        sys.stdout.write(text.rstrip("\n").replace("\n", "\r") + "\n")
+
+    def log_error(self, lines: list[str]) -> None:
+        """Write the lines of an error as one event."""
+        self.log("\n".join(lines))
+
+
+def write_log_events(runtime: str) -> None:
+    """Have AWS's runtime log by events. Our own runtimes do that themselves."""
+    if runtime == "awslambdaric":
+        vars(importlib.import_module("awslambdaric.bootstrap"))["create_log_sink"] = LogEvents
+
+
 def load_ahead(package_root: str, runtime: str) -> None:
     """Import the runtime's modules, as Lambda does before the function's code is on the search path.
 
@@ -266,6 +294,7 @@ def run(task_root: str, opt_root: str, runtime: str, handler: str, virtual_time:
     """Run the runtime in this process, which ends with the runtime."""
     sys.path[:0] = search_path(task_root, opt_root)
     sys.argv = [runtime, handler]
+    write_log_events(runtime)
     if virtual_time:
         enter_virtual_time(runtime, virtual_time)
     runpy.run_module(runtime, run_name="__main__", alter_sys=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import fnmatch
+import marshal
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
@@ -161,6 +163,14 @@ def as_sent(client: BaseClient, operation: str, params: Params) -> Params:
         answers = client.meta.events.emit(f"{event}.{place}", params=settled, model=model, context=context)
         settled = next((answer for _, answer in answers if answer is not None), settled)
     return cast("Params", settled)
+
+
+def kept(params: Params) -> Params:
+    """A copy of parameters that stays as it is, whatever the handler does with its own."""
+    try:
+        return cast("Params", marshal.loads(marshal.dumps(params)))  # type: ignore[arg-type] # noqa: S302 - our own.
+    except ValueError:
+        return copy.deepcopy(params)
 
 
 def with_body_read(params: Params) -> Params:

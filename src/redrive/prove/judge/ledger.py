@@ -81,7 +81,9 @@ def _written(
     stage.move_to(stage.now + SECOND_MS)  # So that this is another run, with a request id of its own.
     until = stage.now + performance.trigger.timeout_ms
     events = list(performance.play(Leg()))
-    while performance.waiting.is_pending and (stage.next_due() or until) < until:
+    while performance.waiting.is_pending and (
+        (stage.next_due() or until) < until or (performance.is_holding and not performance.may_come_between)
+    ):
         events += performance.play(Leg())
     return [
         (part.name, (part.target, journal.label_of(part)))

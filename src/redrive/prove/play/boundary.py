@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
+from typing import TypeVar
 
 from botocore.client import BaseClient
 from botocore.exceptions import BotoCoreError, ClientError
@@ -24,11 +26,13 @@ from redrive.prove.calls.calls import (
     Params,
     as_sent,
     call_of,
+    kept,
     mapping_of,
     parts_of,
     with_body_read,
 )
 from redrive.prove.effects.declared import Declared, watched_effects
+from redrive.prove.play.behaviour import CALL_ERRORS
 from redrive.prove.play.events import Called, Ending, Sent, Shown
 from redrive.prove.play.faults import LETS_IN, Act, Fault, Strike
 from redrive.prove.play.running import Died, Passage, Run
@@ -40,11 +44,14 @@ from redrive.prove.process.http import answered_http
 from redrive.prove.process.http_async import answered_libraries
 from redrive.prove.process.sql_drivers import answered_sql
 from redrive.prove.process.sql_exchange import SqlAnswer, SqlAsked, SqlRefusal
+from redrive.prove.process.subject import Place
 from redrive.prove.process.surroundings import replaced
 from redrive.prove.process.threads import Unordered
 from redrive.prove.process.waiters import ended_waiters
 from redrive.prove.stage.stage import models
 from redrive.prove.stage.tape import Known, Strayed
+
+T = TypeVar("T")
 
 LATE_MARGIN_MS = 1_000
 """How long before the timeout of a run another run overlaps it late."""
@@ -90,12 +97,7 @@ class Boundary:
             return state.threads.idle(seconds)
         if not self.is_handlers:
             return None
-        run = state.running[-1]
-        state.stage.move_to(min(run.deadline_at, state.stage.now + math.ceil(seconds * SECOND_MS)))
-        state.surroundings.move_to(state.stage.now)
-        if state.stage.now >= run.deadline_at:
-            run.die(Ending.TIMED_OUT)
-        return None
+        return self._make(seconds, lambda _: self._pause(seconds))
 
     def ask(self, client: BaseClient, operation: str, params: Params) -> object:
         """Answer a call of a boto3 client."""
@@ -105,7 +107,6 @@ class Boundary:
         params = with_body_read(params)
         sent = with_body_read(as_sent(client, operation, params))
         call = call_of(client.meta.service_model.service_name, operation, sent)
-        note_guess = functools.partial(self._note_guess, call)
         with self._escaping():
             if not state.threads.is_mine:
                 raise state.threads.refuse(f"a thread that goes on by itself calls {call}")
@@ -114,16 +115,13 @@ class Boundary:
             if call.service not in models().specs:
                 self._note_guess(call)
             if not self.is_handlers:
+                note_guess = functools.partial(self._note_guess, call)
                 return transport.send(
                     Asked(client, call, params, Way.NORMAL, lambda _: None, note_guess, state.read_json)
                 )
-            with self._passed(call, self._note_call(call), is_retried=can_retry(client)) as passage, self._inside():
-                goes_on = any(map(state.goes_on, parts_of(call)))
-                asked = Asked(
-                    client, call, params, passage.way, passage.take_effect, note_guess, state.read_json, goes_on
-                )
-                passage.answer = transport.send(asked)
-            return passage.answer
+            if self._has_course:
+                call = replace(call, params=kept(call.params))
+            return self._make(call, functools.partial(self._send, transport, client, call, params))
 
     def request(self, asked: HttpAsked) -> HttpAnswer:
         """Answer a request over HTTP. Errors: ConnectionRefusedError; TimeoutError if the answer is lost."""
@@ -134,8 +132,7 @@ class Boundary:
                 raise state.threads.refuse(f"a thread that goes on by itself sends {call}")
             if not self.is_handlers:
                 return state.web.answer(asked, call)
-            with self._passed(call, self._note_call(call), is_retried=False) as passage, self._inside():
-                return state.web.pass_on(asked, call, passage, is_outage=call.name == state.outage)
+            return self._make(asked, functools.partial(self._pass_on, asked, call))
 
     def query(self, asked: SqlAsked) -> SqlAnswer | SqlRefusal:
         """Answer a statement to a database."""
@@ -145,9 +142,16 @@ class Boundary:
         with self._escaping():
             if not state.threads.is_mine:
                 raise state.threads.refuse(f"a thread that goes on by itself asks a database: {asked.text}")
+            if self.is_handlers:
+                self._stop_course()
             if call is None or not self.is_handlers:
                 return state.sql.answer(place, asked)
-            with self._passed(call, self._note_call(call), is_retried=False) as passage, self._inside():
+            with (
+                self._passed(
+                    call, self._note_call(call), is_retried=False, place=state.running[-1].subject.place()
+                ) as passage,
+                self._inside(),
+            ):
                 answer = state.sql.pass_on(place, asked, passage)
             return answer
 
@@ -159,7 +163,10 @@ class Boundary:
     def _connected(self) -> int | None:
         """The number of a new connection to a database; None if it is none of the handler's."""
         run = self.running_number
-        return None if run is None else self._state.sql.connect(run)
+        if run is None:
+            return None
+        self._stop_course()
+        return self._state.sql.connect(run)
 
     @contextmanager
     def _happening(self, declared: Declared) -> Iterator[Passage]:
@@ -171,7 +178,11 @@ class Boundary:
             if state.stage.is_live:
                 state.journal.note_declared(declared, state.stage.now)
 
-        with self._escaping(), self._passed(call, note, is_retried=False) as passage:
+        self._stop_course()
+        with (
+            self._escaping(),
+            self._passed(call, note, is_retried=False, place=self._state.running[-1].subject.place()) as passage,
+        ):
             if passage.way is Way.REFUSED:
                 raise ConnectionError(f"the downstream of {declared.name} does not answer")
             with self._inside():
@@ -180,8 +191,65 @@ class Boundary:
             if passage.way is Way.LOST:
                 raise ConnectionError(f"the answer of {declared.name} is lost")
 
+    def _make(self, asked: object, perform: Callable[[Place | None], T]) -> T:
+        """Make a call or a pause of the current run, whose behaviour may be known.
+
+        An error says no more of what is behind it than that: its traceback is the same, whichever way it came.
+        """
+        run = self._state.running[-1]
+        try:
+            return (
+                perform(run.subject.place())
+                if run.course is None
+                else run.course.make(asked, run.subject.place, perform)
+            )
+        except CALL_ERRORS as error:
+            raise error.with_traceback(None)  # noqa: B904 - it is the same error.
+
+    @property
+    def _has_course(self) -> bool:
+        return self._state.running[-1].course is not None
+
+    def _stop_course(self) -> None:
+        run = self._state.running[-1] if self._state.running else None
+        if run is not None and run.course is not None:
+            run.course.stop()
+
+    def _send(
+        self, transport: Transport, client: BaseClient, call: Call, params: Params, place: Place | None
+    ) -> object:
+        """Pass a call of a boto3 client on."""
+        state = self._state
+        with (
+            self._escaping(),
+            self._passed(call, self._note_call(call), is_retried=can_retry(client), place=place) as passage,
+            self._inside(),
+        ):
+            goes_on = any(map(state.goes_on, parts_of(call)))
+            note_guess = functools.partial(self._note_guess, call)
+            asked = Asked(client, call, params, passage.way, passage.take_effect, note_guess, state.read_json, goes_on)
+            passage.answer = transport.send(asked)
+        return passage.answer
+
+    def _pass_on(self, asked: HttpAsked, call: Call, place: Place | None) -> HttpAnswer:
+        """Pass a request over HTTP on."""
+        state = self._state
+        note = self._note_call(call)
+        with self._escaping(), self._passed(call, note, is_retried=False, place=place) as passage, self._inside():
+            return state.web.pass_on(asked, call, passage, is_outage=call.name == state.outage)
+
+    def _pause(self, seconds: float) -> None:
+        """Virtual time advances, at most to the end of the run."""
+        state, run = self._state, self._state.running[-1]
+        state.stage.move_to(min(run.deadline_at, state.stage.now + math.ceil(seconds * SECOND_MS)))
+        state.surroundings.move_to(state.stage.now)
+        if state.stage.now >= run.deadline_at:
+            run.die(Ending.TIMED_OUT)
+
     @contextmanager
-    def _passed(self, call: Call, note: Callable[[Params], None], *, is_retried: bool) -> Iterator[Passage]:
+    def _passed(
+        self, call: Call, note: Callable[[Params], None], *, is_retried: bool, place: Place | None
+    ) -> Iterator[Passage]:
         """One call of the handler, with the faults that strike at it. The code inside makes the call."""
         state, run = self._state, self._state.running[-1]
         if state.is_over:
@@ -189,7 +257,6 @@ class Boundary:
         if run.death is not None:
             raise Died
         index, strikes = self._reach(call)
-        place = run.subject.place()
         is_resumed = False
         while others := [strike for strike in strikes if strike.fault in LETS_IN]:
             self._let_in(run, others[0])
@@ -262,6 +329,12 @@ class Boundary:
         state = self._state
         if strike.fault in {Fault.OVERLAP_LATE, Fault.AGAIN_LATE}:
             state.stage.move_to(max(state.stage.now, run.deadline_at - LATE_MARGIN_MS))
+        if strike.fault is Fault.BESIDE:
+            if state.held:
+                state.events.append(Sent(state.stage.now, Act.NEXT, state.trigger.kind, state.told_held))
+                state.send_held()
+                self._settle_beside()
+            return
         if strike.fault in {Fault.OVERLAP, Fault.OVERLAP_LATE}:
             told = state.messages.told(Act.DUPLICATE.value, strike.message)
             state.events.append(Sent(state.stage.now, Act.DUPLICATE, state.trigger.kind, told))

@@ -38,6 +38,10 @@ class Delivered:
     """In a system: the function that runs."""
     through: str = ""
     """In a system: by which queue, rule, topic or stream it was given them."""
+    after: int = 0
+    """The run before it in the same execution environment; 0 if the environment is a new one."""
+    remembers: tuple[str, ...] = ()
+    """The names in the modules of that environment that hold something else than after an import."""
     may_repeat: bool = True
     """In a system: whether the same may be given to a second run meanwhile."""
     may_double: bool = False

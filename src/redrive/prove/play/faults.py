@@ -30,13 +30,15 @@ class Fault(enum.Enum):
     OVERLAP_LATE = "overlap-late"
     AGAIN = "again"
     AGAIN_LATE = "again-late"
+    BESIDE = "beside"
+    """Another message comes, which is worked on meanwhile. This is no fault: see `Strike.is_fault`."""
 
 
 STRIKES_AFTER = frozenset({Fault.CRASH_AFTER, Fault.LOST, Fault.BAD_GATEWAY})
 """Faults that strike after the call was answered, and leave the call itself unchanged."""
 ENDS_RUN = frozenset({Fault.CRASH_BEFORE, Fault.CRASH_AFTER})
-LETS_IN = frozenset({Fault.OVERLAP, Fault.OVERLAP_LATE, Fault.AGAIN, Fault.AGAIN_LATE})
-"""Faults that start another run while this run is paused: with a duplicate, or with the same message again."""
+LETS_IN = frozenset({Fault.OVERLAP, Fault.OVERLAP_LATE, Fault.AGAIN, Fault.AGAIN_LATE, Fault.BESIDE})
+"""What starts another run while this run is paused: with a duplicate, the same message again, or another message."""
 
 DUPLICATE_DELAYS_MS = (0, 1 * HOUR_MS, 3 * DAY_MS, 14 * DAY_MS)
 """How long after the message a duplicate may come: at once … as long as a queue keeps a message at most."""
@@ -84,6 +86,11 @@ class Strike:
     fault: Fault
     message: int = 0
 
+    @property
+    def is_fault(self) -> bool:
+        """Whether something goes wrong by it. Two messages may be worked on at once at any time."""
+        return self.fault is not Fault.BESIDE
+
     def __str__(self) -> str:
         place = f" {self.at}" if isinstance(self.at, Spot) else f"@{self.at}"
         return f"{self.fault.value}{_of(self.message)}{place}"
@@ -97,8 +104,20 @@ class Act(enum.Enum):
     REPUBLISH = "republish"
     """The producer of an event publishes it once more: the same detail, under another event id."""
     REDRIVE = "redrive"
+    NEXT = "next"
+    """Another message comes, while the first one waits to be tried again. This is no fault."""
     REREAD = "reread"
     """The checkpoints of a mapping from a stream are lost: the shards are read from where the mapping began."""
+
+
+class Reuse(enum.Enum):
+    """In which execution environment the runs of a leg are, as far as one is idle."""
+
+    NEW = "in a new environment"
+    SAME = "in the same environment"
+    """The one that was used last."""
+    EARLIER = "in an earlier environment"
+    """The one before it, if there are two."""
 
 
 SENDS_AGAIN = frozenset({Act.DUPLICATE, Act.REPUBLISH, Act.REREAD})
@@ -114,22 +133,25 @@ class Leg:
     strikes: tuple[Strike, ...] = ()
     message: int = 0
     """The number of the message that is sent again: 0 is the first."""
+    reuse: Reuse = Reuse.NEW
 
     @property
     def faults(self) -> int:
-        """How many faults this leg counts as. A redrive is a person's act, and no fault."""
-        return len(self.strikes) + (self.act in SENDS_AGAIN)
+        """How many faults this leg counts as. A redrive is a person's act, and no fault; nor is another message."""
+        return sum(strike.is_fault for strike in self.strikes) + (self.act in SENDS_AGAIN)
 
     def __str__(self) -> str:
         after = f" after {self.delay_ms} ms" if self.delay_ms else ""
-        return " ".join([f"{self.act.value}{_of(self.message)}{after}", *map(str, self.strikes)])
+        where = "" if self.reuse is Reuse.NEW else f" {self.reuse.value}"
+        return " ".join([f"{self.act.value}{_of(self.message)}{after}{where}", *map(str, self.strikes)])
 
 
 History = tuple[Leg, ...]
 
 _STRIKE = r"(?P<fault>[a-z-]+)(?: of (?P<message>\d+))?(?:@(?P<at>\d+)| (?P<spot>[^\s@#]+(?: [^\s@#]+)? #\d+))"
 _LEG = re.compile(
-    rf"(?P<act>deliver|duplicate|republish|redrive|reread)(?: of (?P<of>\d+))?(?: after (?P<after>\d+) ms)?"
+    rf"(?P<act>deliver|duplicate|republish|redrive|next|reread)(?: of (?P<of>\d+))?(?: after (?P<after>\d+) ms)?"
+    r"(?: (?P<where>in (?:the same|an earlier) environment))?"
     rf"(?P<strikes>(?: {re.sub(r'[?]P<[a-z]+>', '?:', _STRIKE)})*)"
 )
 _SPOT = re.compile(r"(?P<service>[^\s:]*):(?P<operation>[^\s:]*)(?: (?P<target>\S+))? #(?P<nth>\d+)")
@@ -149,7 +171,8 @@ def _parse_leg(text: str) -> Leg:
         if match is None:
             raise ValueError(text)
         strikes = tuple(map(_parse_strike, re.finditer(_STRIKE, match["strikes"])))
-        return Leg(Act(match["act"]), int(match["after"] or 0), strikes, int(match["of"] or 1) - 1)
+        where = Reuse(match["where"]) if match["where"] else Reuse.NEW
+        return Leg(Act(match["act"]), int(match["after"] or 0), strikes, int(match["of"] or 1) - 1, where)
     except ValueError:
         raise UserError(
             f"{text!r} is no leg of a history.",

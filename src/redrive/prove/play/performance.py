@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from redrive.core.clock import Instant
@@ -17,9 +17,11 @@ from redrive.delivery.outside.invocation import Invocation, InvocationResult
 from redrive.prove.calls.given import NOTHING_GIVEN, Given
 from redrive.prove.effects.journal import Journal, Trace
 from redrive.prove.guess.http_answers import guessed_document
+from redrive.prove.play.behaviour import Behaviour
 from redrive.prove.play.boundary import Boundary
+from redrive.prove.play.environments import Environments, Idle
 from redrive.prove.play.events import DeadLettered, Event, Sent
-from redrive.prove.play.faults import Act, Leg
+from redrive.prove.play.faults import Act, Leg, Reuse
 from redrive.prove.play.running import Run
 from redrive.prove.play.runs import Runs
 from redrive.prove.play.sql import Sql
@@ -54,6 +56,10 @@ class Moment:
     runs: int
     outage: str
     messages: Left
+    held: tuple[int, ...] = ()
+    """The numbers of messages that have not come yet."""
+    idle: tuple[Idle, ...] = ()
+    """The execution environments in which no run is under way."""
 
 
 class Performance:
@@ -61,12 +67,13 @@ class Performance:
 
     def __init__(
         self, subject: Subject | None, *, seed: int, improvised: Improvised | None = None, given: Given = NOTHING_GIVEN,
-        others: Mapping[str, Subject] = NO_OTHERS,
+        others: Mapping[str, Subject] = NO_OTHERS, is_warm: bool = False,
     ) -> None:  # fmt: skip
         """With `improvised`, missing tables and queues are made at their first use.
 
         The subject may be set later, before the first leg. `others` are the handlers of other functions than the
-        trigger's, by the names of the functions; a function without a handler does nothing.
+        trigger's, by the names of the functions; a function without a handler does nothing. With `is_warm`, execution
+        environments are kept for legs that use them again.
         """
         self.stage = Stage(self, seed=seed)
         self.surroundings = Surroundings()
@@ -81,7 +88,8 @@ class Performance:
         self._state = State(
             self.stage, Journal((), self._key_names), self.surroundings, threads, web,
             Files(lambda: self._boundary.running_number, lambda what, how: self.made_up.update({what: how})),
-            Sql(self.stage, lambda: self.subject.file, self.made_up), read_json, improvised, subject, dict(others),
+            Sql(self.stage, lambda: self.subject.file, self.made_up), read_json,
+            Environments(are_kept=is_warm), improvised, subject, dict(others),
         )  # fmt: skip
         self._runs = self._runs_of(self._state)
         self._boundary = Boundary(self._state, self._runs)
@@ -149,8 +157,29 @@ class Performance:
 
     @property
     def waiting(self) -> Waiting:
-        """The messages left in the queue, and in the dead-letter queue, at the end of the last leg."""
-        return self._state.messages.waiting
+        """The messages left, and the dead ones, at the end of the last leg. What is held back is left."""
+        waiting = self._state.messages.waiting
+        return replace(waiting, is_pending=True) if self._state.held else waiting
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether another message has not come yet."""
+        return bool(self._state.held)
+
+    @property
+    def may_come_between(self) -> bool:
+        """Whether another message has not come yet, and an earlier one waits to be tried again."""
+        return self.is_holding and self._state.messages.waiting.is_pending
+
+    @property
+    def reusable(self) -> Sequence[Reuse]:
+        """Which execution environments the next leg can use, besides a new one."""
+        return self._state.environments.choices()
+
+    @property
+    def unkept(self) -> str:
+        """Why an execution environment could not be kept; empty if each could."""
+        return self._state.environments.unkept
 
     @property
     def after_call(self) -> Callable[[], None]:
@@ -176,8 +205,10 @@ class Performance:
         self._state.sent = self._messages_of(trigger)
         self._state.journal = Journal(trigger.work_texts, self._key_names)
         self.stage.begin_leg()
-        for number in range(len(trigger.bodies)):
+        count = 1 if trigger.is_concurrent else len(trigger.bodies)
+        for number in range(count):
             self._state.messages.send(number)
+        self._state.held = tuple(range(count, len(trigger.bodies)))
 
     @contextmanager
     def entered(self, transport: Transport) -> Iterator[None]:
@@ -192,7 +223,10 @@ class Performance:
     def save(self) -> Moment:
         """Save the state between two legs."""
         state = self._state
-        return Moment(self.stage.save(), state.journal.traces, state.runs, state.outage, state.messages.save())
+        return Moment(
+            self.stage.save(), state.journal.traces, state.runs, state.outage, state.messages.save(), state.held,
+            state.environments.idle,
+        )  # fmt: skip
 
     def load(self, moment: Moment) -> None:
         """Restore a saved state."""
@@ -201,6 +235,7 @@ class Performance:
         state.journal.traces = moment.traces
         state.runs, state.outage = moment.runs, moment.outage
         state.messages.load(moment.messages)
+        state.held, state.environments.idle = moment.held, moment.idle
 
     def likeness(self) -> bytes:
         """A hash for deduplication: two moments with the same hash continue alike as long as no fault strikes.
@@ -210,6 +245,7 @@ class Performance:
         return self.stage.likeness(
             _told_in_order(self.journal.traces),
             [(run.deadline_at, sorted(run.throttled), sorted(run.unreached), run.met) for run in self.running],
+            *filter(None, [self._state.environments.told()]),
         )
 
     def play(self, leg: Leg, beginning: Beginning | None = None, *, is_marked: bool = False) -> list[Event]:
@@ -220,6 +256,7 @@ class Performance:
         """
         state = self._state
         state.events, state.strikes = [], Strikes(leg)
+        state.environments.reuse = leg.reuse
         state.is_marked, state.is_over, state.escape, self.is_endless = is_marked, False, None, False
         self.stage.begin_leg(beginning)
         dead = 0 if leg.act is Act.REDRIVE else self.waiting.dead
@@ -233,7 +270,7 @@ class Performance:
             count = waiting.dead - dead
             told = state.messages.told_given_up(count)
             state.events.append(DeadLettered(self.stage.now, count, self.trigger.kind, told))
-        if not waiting.is_pending:
+        if not self.waiting.is_pending:
             state.outage = ""
         return state.events
 
@@ -241,12 +278,22 @@ class Performance:
         """Run a function's handler once, in a new environment. Functions without a handler do nothing."""
         return self._runs.invoke(invocation)
 
+    def remember(self) -> None:
+        """From now on, answers and runs are taken from what is known of other histories, where they are the same."""
+        self.stage.remembers = True
+        self._runs.behaviour = Behaviour() if self.stage.remembers else None
+
     def close(self) -> None:
         """Close the stage."""
         self.stage.close()
 
     def _begin_leg(self, leg: Leg) -> None:
-        if leg.act is Act.DELIVER:
+        if leg.act is Act.DELIVER and (not self.is_holding or self._state.messages.look().is_pending):
+            return
+        if leg.act in {Act.DELIVER, Act.NEXT}:
+            if self.is_holding:
+                self.events.append(Sent(self.stage.now, Act.NEXT, self.trigger.kind, self._state.told_held))
+                self._state.send_held()
             return
         if leg.delay_ms:
             self.stage.move_to(self.stage.now + leg.delay_ms)

@@ -13,6 +13,8 @@ from redrive.core.documents import load_json
 from redrive.delivery.outside.invocation import Invocation
 from redrive.invoke.runtime.handlers import Answer
 from redrive.prove.calls.calls import Params
+from redrive.prove.play.behaviour import Course
+from redrive.prove.play.environments import Environment
 from redrive.prove.play.events import Delivered, Ending
 from redrive.prove.play.faults import Fault
 from redrive.prove.play.transport import Way
@@ -39,6 +41,7 @@ class Run:
     """The receipt handles of its messages."""
     invocation: Invocation | None = None
     """What it was invoked with, unless a queue has fed it."""
+    environment: Environment = field(default_factory=Environment)
     throttled: set[str] = field(default_factory=set)
     unreached: set[str] = field(default_factory=set)
     death: Ending | None = None
@@ -46,6 +49,8 @@ class Run:
     """What it received and was told, and when: two runs with equal observations continue alike."""
     is_told_all: bool = True
     """Whether all observations can be compared. Streams and objects of the user's own cannot."""
+    course: Course | None = None
+    """What is known of the run's behaviour; None if its code alone decides."""
 
     def meet(self, at: Instant, told: object) -> None:
         """Add an observation. Details of a request (its id, its checksum, its retries) do not count."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from redrive.core.documents import load_json
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.invoke.runtime.context import LambdaContext
 from redrive.invoke.runtime.handlers import Answer, error_answer, run_handler
+from redrive.prove.play.behaviour import Behaviour, End
 from redrive.prove.play.events import Delivered, Ended, Ending
 from redrive.prove.play.running import Died, Run, given, handles_of, kind_of, told
 from redrive.prove.play.state import Endless, State
 from redrive.prove.play.variables import run_variables
-from redrive.prove.process.subject import Subject
+from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.stage.tape import Known
 
 _TRACED = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
@@ -24,6 +26,8 @@ class Runs:
     def __init__(self, state: State) -> None:
         self._state = state
         self._contexts: dict[str, dict[str, str]] = {}
+        self.behaviour: Behaviour | None = None
+        """What runs have done, by what they had observed; None while each run has its code."""
 
     def invoke(self, invocation: Invocation) -> InvocationResult:
         """Run a function's handler once, in a new environment. Functions without a handler do nothing."""
@@ -35,14 +39,19 @@ class Runs:
             raise Endless
         state.runs += 1
         run = self._begun(invocation, subject)
+        run.environment = state.environments.take(invocation.function_name)
+        idle = run.environment.idle
+        if idle is not None:
+            run.meet(state.stage.now, sorted(idle.memory.told.items()))
         state.running.append(run)
         state.surroundings.begin(f"run {invocation.request_id}", state.stage.now)
-        state.events.append(self._delivered(run, invocation))
+        delivered = self._delivered(run, invocation)
+        state.events.append(delivered if idle is None else replace(delivered, after=idle.run, remembers=idle.remembers))
         try:
-            answer = self._run(invocation, run)
+            end = self._end_of(invocation, run)
         except (Died, SystemExit):
             run.death = run.death or Ending.DIED
-            answer = Answer(b"")
+            end = End(Answer(b""), "")
         finally:
             state.running.pop()
             state.surroundings.move_to(state.stage.now)
@@ -53,7 +62,24 @@ class Runs:
             raise Known
         if state.escape is not None:
             raise state.escape
-        return self._result(run, answer)
+        if run.death is None:
+            state.environments.give_back(run.environment, subject, invocation.function_name, run.number)
+        return self._result(run, end)
+
+    def _end_of(self, invocation: Invocation, run: Run) -> End:
+        """Play a run to its end: without its code, if all of it is known."""
+        state, behaviour = self._state, self.behaviour
+        is_known = behaviour is not None and behaviour.is_the_same and isinstance(run.subject, NamedSubject)
+        if behaviour is None or not is_known or state.environments.are_kept:  # What modules remember is not known here.
+            return End(self._run(invocation, run), state.surroundings.said)
+        beginning = (invocation.function_arn, invocation.request_id, invocation.payload, run.deadline_at)
+        run.course = behaviour.course((state.stage.now, *beginning), run, lambda: state.stage.now)
+        end = run.course.follow()
+        if end is None or behaviour.is_tried():
+            end = End(self._run(invocation, run), state.surroundings.said)
+            if state.escape is None and run.death is None:
+                run.course.ended(end)
+        return end
 
     def _begun(self, invocation: Invocation, subject: Subject) -> Run:
         state = self._state
@@ -82,20 +108,22 @@ class Runs:
         )
         with state.surroundings.silenced():
             try:
-                with run.subject.environment() as handler:
+                modules = run.environment.modules if state.environments.are_kept else None
+                with run.subject.environment(modules) as handler:
+                    state.environments.begin(run.environment, run.subject, asked=len(run.met) - 1)
                     return run_handler(handler, invocation.payload, context, invocation.request_id)
             except Exception as error:  # noqa: BLE001 - the user's module may raise any exception.
                 return error_answer(error, invocation.request_id)
 
-    def _result(self, run: Run, answer: Answer) -> InvocationResult:
-        state = self._state
+    def _result(self, run: Run, end: End) -> InvocationResult:
+        state, answer = self._state, end.answer
         if run.death is not None:
             state.events.append(Ended(state.stage.now, run.number, run.death, "", kind=run.kind))
             return InvocationResult(InvocationStatus.FUNCTION_ERROR, b'{"errorType":"Runtime.ExitError"}')
         failed = answer.error_type is not None
         state.failed_at = _own_lines(answer, run.subject) if failed else ()
         ending = Ending.FAILED if failed else Ending.RETURNED
-        said = state.surroundings.said.rstrip().rpartition("\n")[2]
+        said = end.said.rstrip().rpartition("\n")[2]
         state.events.append(Ended(state.stage.now, run.number, ending, told(answer), said, run.kind))
         status = InvocationStatus.FUNCTION_ERROR if failed else InvocationStatus.OK
         return InvocationResult(status, answer.payload)

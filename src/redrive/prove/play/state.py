@@ -9,6 +9,7 @@ from redrive.core.documents import Document
 from redrive.core.errors import Bug
 from redrive.prove.calls.calls import Call
 from redrive.prove.effects.journal import Journal
+from redrive.prove.play.environments import Environments
 from redrive.prove.play.events import Event
 from redrive.prove.play.faults import REDRIVES_MAX, Leg
 from redrive.prove.play.running import Run
@@ -26,6 +27,8 @@ from redrive.prove.stage.trigger import Trigger
 
 RUNS_MAX = 100
 """A history has at most this many runs more than its queue allows a message; after that it counts as endless."""
+
+_TOLD_CHARS_MAX = 80
 
 
 class Endless(BaseException):
@@ -45,6 +48,7 @@ class State:
     sql: Sql
     read_json: Callable[[], Document]
     """What the handler reads of JSON in answers that nobody has given."""
+    environments: Environments
     improvised: Improvised | None
     main: Subject | None
     """The handler under proof, which runs for the trigger's function."""
@@ -68,6 +72,8 @@ class State:
     """Called after each call once no fault is left to strike: whether the rest of the leg can be skipped."""
     goes_on: Callable[[Call], bool] = lambda _: False
     """Whether what a call sends reaches another function under the same proof."""
+    held: tuple[int, ...] = ()
+    """The numbers of messages that are not sent yet: another message comes later than the first, or meanwhile."""
     failed_at: tuple[str, ...] = ()
     """The lines of the user's code in the traceback of the last run that failed."""
 
@@ -91,6 +97,18 @@ class State:
         if self.sent is None:
             raise Bug("a performance without a trigger")
         return self.sent
+
+    def send_held(self) -> None:
+        """Send the next message that was held back."""
+        number, *left = self.held
+        self.held = tuple(left)
+        self.messages.send(number)
+
+    @property
+    def told_held(self) -> str:
+        """The next message that was held back, for the user."""
+        text = self.trigger.work_texts[self.held[0]]
+        return f"another {self.trigger.noun} comes, not the same: {text[:_TOLD_CHARS_MAX]}"
 
     @property
     def runs_max(self) -> int:

@@ -17,7 +17,7 @@ from redrive.invoke.runtime.handlers import Handler
 from redrive.prove.guess.causes import Mend, Raised, mends_of
 from redrive.prove.guess.hints import VARIABLE
 from redrive.prove.guess.watched import EVENT, At, Observations
-from redrive.prove.process.subject import Place, Subject
+from redrive.prove.process.subject import Modules, Place, Subject
 
 RAISED_MAX = 200
 """How many exceptions of a run are looked at."""
@@ -59,10 +59,10 @@ class RehearsedSubject:
         return self._subject.places
 
     @contextmanager
-    def environment(self) -> Iterator[Handler]:
+    def environment(self, modules: Modules | None = None) -> Iterator[Handler]:
         """The handler in an environment of its own, watched."""
         try:
-            with self._subject.environment() as handler:
+            with self._subject.environment(modules) as handler:
                 yield self._watched(handler)
         except Exception as error:
             self._note_traceback(error)

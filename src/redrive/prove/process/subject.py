@@ -24,6 +24,7 @@ from typing import Protocol
 
 from redrive.core.errors import UserError
 from redrive.invoke.runtime.handlers import Handler, load_handler
+from redrive.prove.process.memory import caches_open
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,10 @@ class Place:
     def told(self) -> str:
         """`app.py:28: table.put_item(`, for the user."""
         return f"{self.file}:{self.line}: {self.source}"
+
+
+Modules = dict[str, ModuleType]
+"""The user's modules of one environment, by their names."""
 
 
 class Subject(Protocol):
@@ -58,8 +63,11 @@ class Subject(Protocol):
         """The folders of its code."""
         ...
 
-    def environment(self) -> AbstractContextManager[Handler]:
-        """While entered, the handler in an environment of its own. Errors: any exception of its module."""
+    def environment(self, modules: Modules | None = None) -> AbstractContextManager[Handler]:
+        """While entered, the handler in an environment of its own. Errors: any exception of its module.
+
+        With `modules`, the environment has these, if there are any, and leaves its modules in them.
+        """
         ...
 
     def place(self) -> Place | None:
@@ -107,13 +115,18 @@ class NamedSubject:
         return found
 
     @contextmanager
-    def environment(self) -> Iterator[Handler]:
+    def environment(self, modules: Modules | None = None) -> Iterator[Handler]:
         """The module imported anew, with all modules beside it; restores the modules afterwards.
 
-        The working directory is that of the code, as in Lambda: files beside it are opened by their names.
+        The working directory is that of the code, as in Lambda: files beside it are opened by their names. With
+        `modules`, those of an earlier run are there again, and those of this run are left there.
         """
-        with self._modules.imported(), contextlib.chdir(self.root):
-            yield load_handler(f"{self._module}.{self._function}")
+        with self._modules.imported(modules), contextlib.chdir(self.root):
+            with contextlib.nullcontext() if modules is None else caches_open(self._code.owns):
+                handler = load_handler(f"{self._module}.{self._function}")
+            if modules is not None:
+                self._modules.tell(modules)
+            yield handler
 
     @contextmanager
     def hidden(self) -> Iterator[None]:
@@ -153,10 +166,16 @@ class _UserModules(importlib.abc.MetaPathFinder):
         self._owns = owns
         self._loaders: dict[str, _Loader | None] = {}
 
+    def tell(self, modules: Modules) -> None:
+        """Add those that are imported now."""
+        names = [name for name, loader in self._loaders.items() if loader is not None]
+        modules.update({name: sys.modules[name] for name in names if name in sys.modules})
+
     @contextmanager
-    def imported(self) -> Iterator[None]:
-        """While entered, none of them has been imported yet; the earlier imports are restored afterwards."""
+    def imported(self, modules: Modules | None = None) -> Iterator[None]:
+        """While entered, those are imported that are in `modules`; the earlier imports are restored afterwards."""
         hidden = self._taken_out()
+        sys.modules.update(modules or {})
         sys.meta_path.insert(0, self)
         saved = list(sys.path)
         sys.path[:] = [*self._places, *saved, *self._last]
@@ -165,7 +184,9 @@ class _UserModules(importlib.abc.MetaPathFinder):
         finally:
             sys.path[:] = saved
             sys.meta_path.remove(self)
-            self._taken_out()
+            left = self._taken_out()
+            if modules is not None:
+                modules.update(left)
             sys.modules.update(hidden)
 
     @contextmanager
@@ -229,7 +250,7 @@ class GivenSubject:
         self.places: Sequence[Path] = (Path(file or ".").resolve().parent,)
         self._code = UserCode(*self.places)
 
-    def environment(self) -> AbstractContextManager[Handler]:
+    def environment(self, modules: Modules | None = None) -> AbstractContextManager[Handler]:
         """The callable."""
         return contextlib.nullcontext(self._handler)
 

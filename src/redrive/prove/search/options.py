@@ -56,6 +56,10 @@ class Options:
     """Which faults are tried."""
     label: str = ""
     """What the function is called in its project, if that is neither its logical id nor the handler."""
+    concurrent: int = 1
+    """How many different messages are worked on at once: 1 or 2."""
+    warm: bool = True
+    """Whether runs in environments that were used before are searched."""
     accepted: tuple[Accepted, ...] = ()
     """Findings that somebody has accepted, of any handler."""
 

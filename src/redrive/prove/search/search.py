@@ -33,6 +33,7 @@ from redrive.prove.play.faults import (
     Fault,
     History,
     Leg,
+    Reuse,
     Strike,
 )
 from redrive.prove.play.performance import Moment, Performance
@@ -115,13 +116,15 @@ class Search:
         self._faults_max = faults_max
         self._stems: deque[Stem] = deque()
         self._branches: list[Stem] = []
+        self._is_exploring = True
+        """Whether histories are played in other environments, too."""
         self._visited: dict[tuple[object, ...], bool] = {}
         """The moments that were continued from, and whether further faults were tried there."""
 
     def run(self, progress: Progress, may_go_on: Callable[[], bool] = lambda: True) -> Searched:
         """Search until a rule is broken or nothing is left to play, while `may_go_on`."""
         searched = Searched()
-        self._performance.stage.remembers = True
+        self._performance.remember()
         self._stems.append(Stem(self._performance.save(), Leg(), (), 0))
         suspected: Found | None = None
         while self._stems and searched.found is None and may_go_on():
@@ -146,12 +149,14 @@ class Search:
 
     def finish(self, path: History, events: list[Event]) -> Violation | None:
         """Play on without faults after a history that was played already; appends what happens to `events`."""
+        self._is_exploring = False
         redriven = [number for number, leg in enumerate(path) if leg.act is Act.REDRIVE]
         after = path[redriven[-1] :] if redriven else path
         is_clean = not any(leg.faults for leg in after)
-        here = Stem(self._performance.save(), Leg(), path, 0, redrives=len(redriven), is_clean=is_clean)
+        onward = Leg(reuse=path[-1].reuse) if path else Leg()
+        here = Stem(self._performance.save(), onward, path, 0, redrives=len(redriven), is_clean=is_clean)
         while self._performance.waiting.is_pending:
-            events += self._performance.play(Leg())
+            events += self._performance.play(onward)
             violation = self._judge.after_leg(self._performance, events)
             if violation is not None or self._performance.is_endless:
                 return violation
@@ -182,6 +187,8 @@ class Search:
             events = self._performance.events
             searched.runs += self._performance.runs - stem.moment.runs
             path = (*stem.path, stem.leg)
+            if self._performance.is_holding and self._is_exploring:
+                self._branches.extend(_with_another(stem, events, self._performance.stage.tape))
             if may_fail:
                 struck = _struck(stem, events, self._performance.stage.tape, self._let_in_at, self._choice)
                 self._stems.extend(struck)
@@ -198,13 +205,18 @@ class Search:
             if self._visit(key, may_fail=may_fail):
                 searched.merged += 1
                 return None
-            here = replace(stem, moment=self._performance.save(), leg=Leg(), path=path, beginning=None)
+            onward = Leg(reuse=stem.leg.reuse)
+            here = replace(stem, moment=self._performance.save(), leg=onward, path=path, beginning=None)
             if may_fail:
                 again = self._duplicates(here, is_pending=is_pending)
-                self._stems.extend(one for one in again if one.leg.act in self._choice)
+                chosen = (one for one in again if one.leg.act in self._choice)
+                self._stems.extend(variant for one in chosen for variant in self._in_environments(one))
             if not is_pending:
                 return self._end(here)
-            stem = here
+            stem, *others = self._in_environments(here)
+            if self._performance.may_come_between and self._is_exploring:
+                others += self._in_environments(replace(here, leg=replace(here.leg, act=Act.NEXT)))
+            self._branches.extend(others)
 
     def _play(self, stem: Stem, *, may_fail: bool) -> bool:
         """Play the leg of a stem from its moment; returns whether the rest was skipped because it is known."""
@@ -216,7 +228,7 @@ class Search:
 
         self._performance.is_known = is_known
         try:
-            self._performance.play(stem.leg, stem.beginning, is_marked=may_fail)
+            self._performance.play(stem.leg, stem.beginning, is_marked=may_fail or self._performance.is_holding)
         except Known:
             return True
         except Strayed:  # A handler that behaves differently from run to run is played with its current behaviour.
@@ -240,8 +252,18 @@ class Search:
             if here.redrives and here.is_clean:
                 violation = self._hopeless(here)
             elif here.redrives < REDRIVES_MAX and Act.REDRIVE in self._choice:
-                self._branches.extend(reversed(self._redrives(here)))
+                redrives = reversed(self._redrives(here))
+                self._branches.extend(variant for one in redrives for variant in self._in_environments(one))
         return None if violation is None else Found(here.path, violation)
+
+    def _in_environments(self, stem: Stem) -> list[Stem]:
+        """A stem in a new environment first, then in each that is idle. A history changes over once: what then
+        follows is in environments that were used before, as far as there are any.
+        """
+        if stem.leg.reuse is not Reuse.NEW or not self._is_exploring:
+            return [stem]
+        used = [replace(stem, leg=replace(stem.leg, reuse=one)) for one in self._performance.reusable]
+        return [stem, *used]
 
     def _hopeless(self, here: Stem) -> Violation | None:
         """A violation if the latest possible redrive failed; an immediate redrive may come before a lease has ended."""
@@ -261,7 +283,7 @@ class Search:
             delays = sorted(set(extremes))
         return [
             replace(
-                here, leg=Leg(Act.REDRIVE, delay), redrives=here.redrives + 1, is_clean=True,
+                here, leg=Leg(Act.REDRIVE, delay, reuse=here.leg.reuse), redrives=here.redrives + 1, is_clean=True,
                 is_last=here.is_last or delay not in extremes,
             )
             for delay in delays
@@ -277,9 +299,9 @@ class Search:
             if self._performance.waiting.dead and delay >= self._kept_ms:
                 continue
             if delay == 0 or age_ms + delay <= DUPLICATES_UNTIL_MS + DAY_MS:
-                for message in range(len(trigger.bodies)):
+                for message in range(self._sent):
                     for act in self._acts(message, delay, is_pending=is_pending):
-                        leg = Leg(act, delay, message=message)
+                        leg = Leg(act, delay, message=message, reuse=here.leg.reuse)
                         yield replace(here, leg=leg, faults=here.faults + 1, is_clean=False)
 
     def _acts(self, message: int, delay_ms: int, *, is_pending: bool) -> Iterator[Act]:
@@ -297,7 +319,12 @@ class Search:
 
     def _let_in_at(self, event: Called, given: Delivered) -> Iterator[Strike]:
         """The runs that can come in between at a call."""
-        return _let_in_at(event, self._performance.trigger, len(given.message_ids))
+        return _let_in_at(event, self._performance.trigger, len(given.message_ids), self._sent)
+
+    @property
+    def _sent(self) -> int:
+        """How many messages have come."""
+        return 1 if self._performance.is_holding else len(self._performance.trigger.bodies)
 
     def _key(self, stem: Stem, *, is_pending: bool) -> tuple[object, ...]:
         """The deduplication key: two histories with the same key continue alike.
@@ -306,7 +333,15 @@ class Search:
         """
         performance = self._performance
         now = performance.stage.now if is_pending or performance.waiting.dead else 0
-        return performance.likeness(), now, performance.outage, stem.redrives, stem.is_clean
+        return (
+            performance.likeness(),
+            now,
+            performance.outage,
+            stem.redrives,
+            stem.is_clean,
+            stem.leg.reuse,
+            performance.is_holding,
+        )
 
 
 LetsIn = Callable[[Called, Delivered], Iterator[Strike]]
@@ -337,6 +372,17 @@ def _struck(
                 )
 
 
+def _with_another(stem: Stem, events: Sequence[Event], tape: Tape) -> Iterator[Stem]:
+    """The stems in which another message comes and is worked on before a call of this leg: this is no fault."""
+    last = max((strike.at for strike in stem.leg.strikes if isinstance(strike.at, int)), default=-1)
+    for event in events:
+        if isinstance(event, Called) and event.index > last and not event.is_nested:
+            mark = tape.marks.get((event.index, False))
+            leg = replace(stem.leg, strikes=(*stem.leg.strikes, Strike(event.index, Fault.BESIDE)))
+            beginning = None if mark is None else Beginning(tape.answers, mark)
+            yield replace(stem, leg=leg, beginning=beginning, struck=event.call)
+
+
 def _delays_of(trigger: Trigger) -> Sequence[int]:
     """How long after it was done something may come again. Whoever awaits an answer asks again at once, or never."""
     if trigger.is_awaited:
@@ -344,7 +390,7 @@ def _delays_of(trigger: Trigger) -> Sequence[int]:
     return BUS_DELAYS_MS if trigger.is_direct else STREAM_DELAYS_MS if trigger.is_stream else DUPLICATE_DELAYS_MS
 
 
-def _let_in_at(event: Called, trigger: Trigger, given: int) -> Iterator[Strike]:
+def _let_in_at(event: Called, trigger: Trigger, given: int, sent: int) -> Iterator[Strike]:
     """Runs that begin and end before a call: with a duplicate, and with a message of this run.
 
     A run before the first call is a run before the whole. A FIFO queue delivers no message twice, and nothing of a
@@ -359,7 +405,7 @@ def _let_in_at(event: Called, trigger: Trigger, given: int) -> Iterator[Strike]:
         yield from (Strike(event.index, fault) for fault in (Fault.AGAIN, Fault.AGAIN_LATE))
         return
     for fault in (Fault.OVERLAP, Fault.OVERLAP_LATE):
-        yield from (Strike(event.index, fault, message) for message in range(len(trigger.bodies)))
+        yield from (Strike(event.index, fault, message) for message in range(sent))
     for fault in () if trigger.is_awaited else (Fault.AGAIN, Fault.AGAIN_LATE):
         yield from (Strike(event.index, fault, message) for message in range(given))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import marshal
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -115,6 +116,8 @@ class Stage:
         self._ids = Ids(seed)
         self._serial = 0
         self._position = 0
+        self._asked: dict[object, int] = {}
+        """How often each kind of question was asked on this leg: ids are drawn by that."""
         self._tape = Tape()
         self._awaited: Mark | None = None
         self.remembers = False
@@ -206,6 +209,7 @@ class Stage:
         """Begin a tape: a new one, or one that is known up to a mark."""
         self._serial += 1
         self._position = 0
+        self._asked = {}
         self._tape = Tape([] if beginning is None else list(beginning.answers[: beginning.mark.position]))
         self._awaited = None if beginning is None else beginning.mark
 
@@ -352,13 +356,15 @@ class Stage:
         """
         position = self._position
         self._position += 1
+        kind = _kind_of(asked)
+        nth = self._asked[kind] = self._asked.get(kind, 0) + 1
         if self._awaited is not None:
             known = self._tape.answers[position] if position < self._awaited.position else None
             if known is None or known.asked != asked:
                 raise Strayed
             return cast("T", known.given())
         answered = (
-            self._answered(asked, ask, place or (self.now, self._serial, position))
+            self._answered(asked, ask, place or (self.now, self._serial, kind, nth))
             if is_engines
             else Answered.of(asked, ask)
         )
@@ -391,6 +397,11 @@ def _question(asked: tuple[object, ...]) -> bytes | None:
         return marshal.dumps(asked, _MARSHAL_VERSION)  # type: ignore[arg-type] # It raises for any other type.
     except ValueError:
         return None
+
+
+def _kind_of(asked: tuple[object, ...]) -> object:
+    """What a question is about, without its details."""
+    return tuple(itertools.takewhile(lambda one: isinstance(one, str), asked[:3]))
 
 
 def _errand_told(errand: Errand) -> tuple[object, ...]:

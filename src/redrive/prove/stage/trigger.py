@@ -130,6 +130,8 @@ class Trigger:
     """What the template has in front of the function, for the user."""
     command: str = ""
     """The command that proves the handler again, to paste; empty for a callable."""
+    is_concurrent: bool = False
+    """Whether the second of two messages comes while the first is worked on, or after it, and never in one batch."""
 
     def message(self, number: int) -> Message:
         """The message with this number as its producer sends it."""

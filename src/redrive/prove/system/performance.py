@@ -12,6 +12,7 @@ from redrive.delivery.outside.invocation import Invocation, InvocationResult, In
 from redrive.invoke.runtime.handlers import Answer
 from redrive.languages.event_pattern import matches
 from redrive.prove.calls.given import Given
+from redrive.prove.play.behaviour import End
 from redrive.prove.play.events import Delivered
 from redrive.prove.play.performance import Performance
 from redrive.prove.play.running import Run, given, kind_of
@@ -116,12 +117,12 @@ class SystemRuns(Runs):
                     stack.enter_context(outer.subject.hidden())
             return super()._run(invocation, run)
 
-    def _result(self, run: Run, answer: Answer) -> InvocationResult:
+    def _result(self, run: Run, end: End) -> InvocationResult:
         """A caller of an API who is told of an error of the server knows that the work is not done."""
-        result = super()._result(run, answer)
+        result = super()._result(run, end)
         is_api = self._circuit.entrance.way is Way.API and run.function_name in self._circuit.entrance.functions
-        if is_api and _status(answer) >= _SERVER_ERROR:
-            return InvocationResult(InvocationStatus.FUNCTION_ERROR, answer.payload)
+        if is_api and _status(end.answer) >= _SERVER_ERROR:
+            return InvocationResult(InvocationStatus.FUNCTION_ERROR, end.answer.payload)
         return result
 
     def _way_of(self, invocation: Invocation) -> tuple[Kind, str]:

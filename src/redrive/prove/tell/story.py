@@ -25,6 +25,7 @@ _ANSWER_CHARS_MAX = 100
 _GIVEN_TOLD_MAX = 3
 """Of more messages that a run is given at once, not each one is named."""
 _RECORD = "record"
+_NAMES_TOLD_MAX = 3
 _GIVEN = {
     Kind.SQS: "message", Kind.EVENTBRIDGE: "event, as the request", Kind.LAMBDA: "event, as the request",
     Kind.KINESIS: _RECORD, Kind.DYNAMODB: _RECORD, Kind.S3: "event, as the request",
@@ -176,7 +177,9 @@ def _steps_of(event: Event) -> Iterator[Step]:
     match event:
         case Delivered(run=run, message_ids=ids, receives=receives, kind=kind, through=through):
             way = f" ({through})" if through else ""
-            yield Step(at, f"run {run} begins: it is given the {_given_told(ids, receives, kind)}{way}")
+            yield Step(
+                at, f"run {run}{_environment(event)} begins: it is given the {_given_told(ids, receives, kind)}{way}"
+            )
         case Called():
             yield _call_step(at, event)
             if Fault.CRASH_AFTER in event.faults:
@@ -184,13 +187,22 @@ def _steps_of(event: Event) -> Iterator[Step]:
         case Ended(run=run, ending=ending, answer=answer, kind=kind):
             yield from _end_steps(at, run, ending, answer, _AFTER_FAILURE[kind])
         case Sent(act=act, kind=kind, told=told):
-            yield Step(at, told or _COMES[act, kind], is_fault=act is not Act.REDRIVE)
+            yield Step(at, told or _COMES[act, kind], is_fault=act not in {Act.REDRIVE, Act.NEXT})
         case Shown(run=run, kind=kind):
             yield Step(at, _SHOWN[kind].format(run=run), is_fault=True)
         case DeadLettered(count=count, kind=kind, told=told):
             yield Step(at, told or _dead_lettered(count, kind))
         case _:
             assert_never(event)
+
+
+def _environment(event: Delivered) -> str:
+    """Where a run is, if its environment is not a new one."""
+    if not event.after:
+        return ""
+    names = ", ".join(event.remembers[:_NAMES_TOLD_MAX])
+    kept = f", which still has what it left in {names}" if names else ""
+    return f", in the same environment as run {event.after} before{kept},"
 
 
 def _given_told(ids: Sequence[str], receives: Sequence[int], kind: Kind) -> str:

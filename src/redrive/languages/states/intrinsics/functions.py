@@ -11,6 +11,7 @@ from typing import Final
 
 from redrive.core.documents import dump_json, load_json
 from redrive.core.entropy import Entropy, SeededEntropy, new_uuid
+from redrive.languages.states.equality import key_of
 
 TEXT_CHARACTERS_MAX = 10_000
 """For Base64Encode, Base64Decode and Hash."""
@@ -69,7 +70,7 @@ def _partition(values: object, size: object) -> object:
 
 
 def _contains(values: object, value: object) -> object:
-    return any(_same(one, value) for one in _array(values))
+    return key_of(value) in {key_of(one) for one in _array(values)}
 
 
 def _range(first: object, last: object, step: object) -> object:
@@ -92,7 +93,7 @@ def _get_item(values: object, index: object) -> object:
 def _unique(values: object) -> object:
     found: dict[str, object] = {}
     for value in _array(values):
-        found.setdefault(_key(value), value)
+        found.setdefault(key_of(value), value)
     return list(found.values())
 
 
@@ -228,22 +229,3 @@ def _kind(value: object) -> str:
             return "an array"
         case _:
             return "an object"
-
-
-def _key(value: object) -> str:
-    """A text that equal values of JSON share: 1 and 1.0, but not 1 and true."""
-    match value:
-        case bool() | None | str():
-            return dump_json(value)
-        case float() if value.is_integer():
-            return str(int(value))
-        case list():
-            return f"[{','.join(map(_key, value))}]"
-        case dict():
-            return f"{{{','.join(sorted(f'{dump_json(name)}:{_key(one)}' for name, one in value.items()))}}}"
-        case _:
-            return dump_json(value)
-
-
-def _same(left: object, right: object) -> bool:
-    return _key(left) == _key(right)

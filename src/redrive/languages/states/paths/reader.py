@@ -40,7 +40,8 @@ _SLICE = re.compile(r"(-?\d{1,9})?\s*:\s*(-?\d{1,9})?\s*\]")
 _FUNCTION = re.compile(r"([a-zA-Z]+)\(")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
 _PATTERN = re.compile(r"/((?:[^/\\]|\\.)*)/([a-zA-Z]*)", re.DOTALL)
-_WORD = re.compile(r"[a-z]+\b")
+_WORD = re.compile(r"[^\W\d][\w-]*")
+"""true, false and null; any other word in a filter is a text without quotes."""
 _COMPARISON = re.compile(r"==|!=|<=|>=|=~|<|>|(?:in|nin|subsetof|anyof|noneof|size|empty|contains)\b")
 _WORDS: Final[dict[str, object]] = {"true": True, "false": False, "null": None}
 
@@ -97,7 +98,7 @@ class _Reader:
         if self._next("["):
             return self._bracketed()
         if self._next("."):
-            return self._named()
+            return self._bracketed() if self._next("[") else self._named()
         return None
 
     def _below(self) -> Segment:
@@ -233,8 +234,8 @@ class _Reader:
         if number is not None:
             return float(number) if any(mark in number for mark in ".eE") else int(number)
         word = self._take(_WORD)
-        if word in _WORDS:
-            return _WORDS[word]
+        if word is not None:
+            return _WORDS.get(word, word)
         raise MalformedPath(f"a value must stand at character {self._at + 1}")
 
     def _list(self) -> list[object]:

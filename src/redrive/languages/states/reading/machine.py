@@ -5,8 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Mapping
 
-from redrive.languages.states.definition import Branch, Choice, Parallel, QueryLanguage, State, StateMachine, Task
-from redrive.languages.states.definition import Map as MapState
+from redrive.languages.states.definition import Branch, QueryLanguage, State, StateMachine, Task
 from redrive.languages.states.diagnostics import (
     INVALID_JSON_DESCRIPTION,
     MISSING_TRANSITION_TARGET,
@@ -14,6 +13,7 @@ from redrive.languages.states.diagnostics import (
     MalformedDefinition,
     Severity,
 )
+from redrive.languages.states.graph import all_states, reachable, targets_of
 from redrive.languages.states.json_faults import JsonFault, read_json
 from redrive.languages.states.reading.fields import SECONDS_MAX, Faults, Fields
 from redrive.languages.states.reading.states import read_state
@@ -113,41 +113,6 @@ def _language_of(state: Fields, outer: QueryLanguage) -> QueryLanguage:
     return QueryLanguage(chosen)
 
 
-def targets_of(state: State) -> Iterator[tuple[str, str]]:
-    """Where a state may lead, each with the place of the field that says so."""
-    if state.next is not None:
-        yield "Next", state.next
-    for index, catcher in enumerate(state.catch):
-        yield f"Catch[{index}]/Next", catcher.next
-    if isinstance(state, Choice):
-        for index, rule in enumerate(state.choices):
-            yield f"Choices[{index}]/Next", rule.next
-        if state.default is not None:
-            yield "Default", state.default
-
-
-def branches_of(state: State) -> Iterator[tuple[str, Branch]]:
-    """The branches inside of a state, each with its place."""
-    if isinstance(state, Parallel):
-        for index, branch in enumerate(state.branches):
-            yield f"Branches[{index}]", branch
-    elif isinstance(state, MapState):
-        yield "ItemProcessor", state.processor
-
-
-def reachable(start: str, states: Mapping[str, State]) -> set[str]:
-    """The names of the states that a branch can come to."""
-    found: set[str] = set()
-    waiting = [start]
-    while waiting:
-        name = waiting.pop()
-        if name in found or name not in states:
-            continue
-        found.add(name)
-        waiting.extend(target for _, target in targets_of(states[name]))
-    return found
-
-
 def _check_transitions(fields: Fields, start: str, states: Mapping[str, State]) -> None:
     known = fields.document["States"] if isinstance(fields.document["States"], dict) else {}
     assert isinstance(known, dict)
@@ -171,15 +136,6 @@ def _check_transitions(fields: Fields, start: str, states: Mapping[str, State]) 
             fields.faults.add(
                 f'State "{name}" is not reachable.', f"{place}/States/{name}", code=MISSING_TRANSITION_TARGET
             )
-
-
-def all_states(branch: Branch, place: str = "") -> Iterator[tuple[str, State]]:
-    """All states, those of nested branches too, each with its place."""
-    for name, state in branch.states.items():
-        here = f"{place}/States/{name}"
-        yield here, state
-        for inner, nested in branches_of(state):
-            yield from all_states(nested, f"{here}/{inner}")
 
 
 def _check_names(machine: StateMachine, faults: Faults) -> None:

@@ -13,7 +13,7 @@ from redrive.prove.calls.batches import can_be_partly_refused
 from redrive.prove.calls.calls import HTTP_SERVICE, Call, mapping_of, parts_of
 from redrive.prove.calls.tokens import KEY_OF_REQUEST, token_of
 from redrive.prove.judge.judge import Rule
-from redrive.prove.play.events import Called, DeadLettered, Ended, Ending, Shown
+from redrive.prove.play.events import Called, DeadLettered, Delivered, Ended, Ending, Shown
 from redrive.prove.play.faults import Act, Fault
 from redrive.prove.tell.advice.case import READS, REFUSALS, WRITES, Case
 
@@ -47,6 +47,7 @@ class Cause(enum.StrEnum):
     ENDLESS = "never comes to rest"
     FAILS_AGAIN = "fails after its redrive"
     OLDER_OVER_NEWER = "older over newer"
+    REMEMBERED = "memory of the environment"
     DIFFERS = "differs from attempt to attempt"
 
 
@@ -60,7 +61,14 @@ class Finding:
 
 
 def cause_of(case: Case) -> Finding | None:
-    """The cause of a broken rule; None if the history does not show which."""
+    """The cause of a broken rule; None if the history does not show which.
+
+    A history goes on in an environment that was used before only where the same in a new one has broken no rule.
+    """
+    remembered = next((one for one in case.events if isinstance(one, Delivered) and one.remembers), None)
+    if remembered is not None:
+        details = {"names": ", ".join(remembered.remembers), "run": str(remembered.run), "after": str(remembered.after)}
+        return Finding(Cause.REMEMBERED, None, details)
     match case.violation.rule:
         case Rule.ONCE:
             return _first(case, _ONCE)
@@ -188,7 +196,9 @@ def _read_then_written(case: Case) -> Finding | None:
         before = [call for call in case.call_of_run(one.run) if call.index < one.index]
         if any(_reads_it(case, call, one) for call in before):
             has_condition = any("ConditionExpression" in part.params for part in parts_of(one.call))
+            is_another = Act.NEXT in case.acts and case.violation.rule is Rule.SAME and not case.faults - {Fault.BESIDE}
             details = {"call": str(one.call), "condition": "yes" if has_condition else ""}
+            details |= {"another": "yes"} if is_another else {}
             return Finding(Cause.READ_MODIFY_WRITE, one, details)
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from redrive.prove.calls.calls import HTTP_SERVICE
+from redrive.prove.judge.judge import Rule
 from redrive.prove.play.faults import Act
 from redrive.prove.stage.trigger import Kind
 from redrive.prove.tell import words as triggers
@@ -98,6 +99,12 @@ _READ_MODIFY_WRITE_VERSION = (
     "the new version, and changes it once more. Write which message the change is of into the same item, and refuse "
     "it by a condition the second time; {key}."
 )
+_LOST_UPDATE = (
+    "{call} writes what follows from a value that was read before, and another message was worked on between the two: "
+    "what that one wrote is gone. Let the write have a condition that the item is still what was read (a version, or "
+    "the value itself), and read again when it is refused; or let the table count (ADD). A second delivery of one "
+    "message has to be refused as well; {key}."
+)
 _APPENDED = (
     "{call} writes what was read before and something more, so a second attempt adds it again. Write one object for "
     "each message, under a key of the message's, or look whether it is there already and write with IfMatch; {key}."
@@ -112,6 +119,18 @@ _SWALLOWED = {
     "records. Let the exception out, or name the first record that failed in batchItemFailures, with "
     "FunctionResponseTypes set to ReportBatchItemFailures, and stop there.",
 }
+_REMEMBERED = (
+    "Lambda gives a run the environment of an earlier one: run {run} still had in {names} what run {after} had left "
+    "there, and in a new environment all would have gone well. "
+)
+_REMEMBERED_AND_LOST = (
+    "A note in a module says that work was begun, and not that it is done. Make the note when the work is done, or "
+    "take it back where the run fails; what decides whether work is done belongs into a table."
+)
+_REMEMBERED_AND_USED = (
+    "Keep in a module only what is the same for each message, such as clients. Make what belongs to one run inside of "
+    "the handler, and read again what others may change, or write it under a condition."
+)
 _LEASE = (
     "Treat a record that says a run goes on as a lease: let it end with the function's timeout, raise while it lasts "
     "so that {stays}, and take the work over when it is past."
@@ -171,6 +190,7 @@ def words_for(finding: Finding, case: Case) -> str:
         case Cause.READ_MODIFY_WRITE:
             is_object = finding.at is not None and finding.at.call.service == "s3"
             words = _READ_MODIFY_WRITE_VERSION if finding.details.get("condition") else _READ_MODIFY_WRITE
+            words = _LOST_UPDATE if finding.details.get("another") else words
             return (_APPENDED if is_object else words).format(**details)
         case Cause.DROPPED:
             noun = "record" if case.kind.is_stream else "message" if case.kind.is_queue else "event"
@@ -180,6 +200,9 @@ def words_for(finding: Finding, case: Case) -> str:
             return _LEASE.format(stays=stays)
         case Cause.GIVEN_UP:
             return _DROPPED_RECORDS if case.kind.is_stream else _DROPPED_EVENT
+        case Cause.REMEMBERED:
+            is_lost = case.violation.rule in {Rule.ALL, Rule.UNSTUCK}
+            return (_REMEMBERED + (_REMEMBERED_AND_LOST if is_lost else _REMEMBERED_AND_USED)).format(**details)
         case Cause.ENDLESS:
             return _BLOCKED if case.kind.is_stream else _ENDLESS
         case _:

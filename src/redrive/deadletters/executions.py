@@ -1,0 +1,110 @@
+"""Executions of state machines: a letter starts one, or one that has failed goes on where it failed.
+
+The request of a schedule may name its execution. A standard workflow takes a name once in 90 days, so that name says
+what became of the work:
+
+    no execution            StartExecution, under the same name
+    RUNNING, SUCCEEDED      nothing: the work is being done, or is done
+    failed, REDRIVABLE      RedriveExecution: it goes on at the step that failed
+    failed otherwise        refused: the name is taken
+
+Other letters start an execution under a name of their own, made of the message id: so a second request of ours starts
+none. Express workflows keep no executions that can be asked for.
+
+Sources: https://docs.aws.amazon.com/step-functions/latest/apireference/API_StartExecution.html;
+https://docs.aws.amazon.com/step-functions/latest/apireference/API_RedriveExecution.html;
+https://docs.aws.amazon.com/step-functions/latest/apireference/API_DescribeExecution.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from redrive.core.documents import load_json
+from redrive.deadletters.destinations import member_of
+from redrive.deadletters.findings import Answer, Finding
+from redrive.deadletters.letter import Letter, Origin
+from redrive.deadletters.outcomes import Accepted, Parcel, Refused
+from redrive.deadletters.sources import Client
+from redrive.handler.failures import Kind
+
+REDRIVABLE = "REDRIVABLE"
+
+_UNKNOWN = frozenset({"ExecutionDoesNotExist", "InvalidArn"})
+"""No execution has the name; or the workflow is an express one, whose executions cannot be asked for."""
+
+
+def finding_of(client: Client, letter: Letter, machine_arn: str) -> Finding | None:
+    """What the execution that a letter names says; None for a letter that names none. Errors: ClientError."""
+    name = _given_name(letter)
+    if not name:
+        return None
+    told = _described(client("stepfunctions"), _execution_arn(machine_arn, name))
+    match told.get("status"):
+        case None:
+            return Finding("execution", Answer.GO, "no execution of its name exists", name)
+        case "SUCCEEDED":
+            return Finding("execution", Answer.SKIP, "its execution has succeeded", name)
+        case "RUNNING" | "PENDING_REDRIVE":
+            return Finding("execution", Answer.SKIP, "its execution is running", name)
+    if told.get("redriveStatus") == REDRIVABLE:
+        reason = "its execution has failed, and goes on at the step that failed"
+        return Finding("execution", Answer.GO, reason, f"{name}: {told['status']}")
+    reason = "its execution has failed and cannot be redriven, and its name is taken"
+    return Finding("execution", Answer.REFUSE, reason, f"{name}: {told.get('redriveStatusReason', '')}")
+
+
+def start(states: Any, machine_arn: str, parcel: Parcel) -> Accepted | Refused:
+    """Start the execution of a letter, or let it go on. Errors: ClientError."""
+    letter, text = parcel.letter, parcel.text
+    given = _given_name(letter)
+    name = given or f"redrive-{letter.message_id}"
+    try:
+        answer = states.start_execution(stateMachineArn=machine_arn, name=name, input=_input(letter, text))
+    except ClientError as error:
+        if error.response["Error"].get("Code") != "ExecutionAlreadyExists":
+            raise
+        return _continued(states, _execution_arn(machine_arn, name), letter) if given else Accepted(name)
+    return Accepted(str(answer["executionArn"]))
+
+
+def _continued(states: Any, arn: str, letter: Letter) -> Accepted | Refused:
+    """Redrive the execution that has a letter's name. The token makes a second request of ours the same one."""
+    told = _described(states, arn)
+    if told.get("redriveStatus") != REDRIVABLE:
+        why = f"{arn} is {told.get('status')}: {told.get('redriveStatusReason', 'it cannot be redriven')}"
+        return Refused("ExecutionAlreadyExists", why, Kind.PERMANENT)
+    states.redrive_execution(executionArn=arn, clientToken=letter.message_id)
+    return Accepted(arn)
+
+
+def _described(states: Any, arn: str) -> Mapping[str, Any]:
+    try:
+        told: Mapping[str, Any] = states.describe_execution(executionArn=arn)
+    except ClientError as error:
+        if error.response["Error"].get("Code") not in _UNKNOWN:
+            raise
+        return {}
+    return told
+
+
+def _given_name(letter: Letter) -> str:
+    """The name that the request of a schedule gives the execution."""
+    return member_of(letter.work.text, "Name") if letter.origin is Origin.SCHEDULE else ""
+
+
+def _input(letter: Letter, text: str) -> str:
+    """The input of the execution: of a schedule's request what stands in it."""
+    if letter.origin is not Origin.SCHEDULE or not member_of(text, "StateMachineArn"):
+        return text
+    given = load_json(text).get("Input", "{}")
+    return str(given)
+
+
+def _execution_arn(machine_arn: str, name: str) -> str:
+    """The ARN of an execution. A version or an alias of the machine is no part of it."""
+    machine = ":".join(machine_arn.split(":")[:7])
+    return f"{machine.replace(':stateMachine:', ':execution:')}:{name}"

@@ -1,0 +1,172 @@
+"""What runs have done, by what they had observed: a run that observes the same does the same.
+
+So a run whose observations are known is played without its code: its calls are made as before, with their faults, as
+long as their answers are known, and its end is the known one. When an answer is new, the code runs from its beginning,
+is given the answers that were met so far, and goes on by itself. Each sixteenth run that is known to its end runs even
+so: a handler that does anything else then is not the same from run to run, and from then on all runs have their code.
+
+It holds for handlers whose modules are imported anew for each run, and as long as a run makes calls of boto3, requests
+over HTTP and pauses alone: see `Course.stop`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar, cast
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from redrive.core.clock import Instant
+from redrive.invoke.runtime.handlers import Answer
+from redrive.prove.process.subject import Place
+from redrive.prove.stage.tape import Strayed
+
+T = TypeVar("T")
+
+CALL_ERRORS = (BotoCoreError, ClientError, OSError)
+"""What calls raise in the handler."""
+_TRIED_EACH = 16
+
+
+class Observing(Protocol):
+    """A run: what it has observed, and whether all of that can be compared."""
+
+    met: list[tuple[Instant, str]]
+    is_told_all: bool
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The end of a run: its answer, and what it has printed."""
+
+    answer: Answer
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Deed:
+    """A call or a pause of a run: what it asks, the line of the code, and how to make it."""
+
+    asked: object
+    place: Place | None
+    perform: Callable[[Place | None], object]
+
+
+@dataclass(slots=True)
+class _Known:
+    """What a run does after some observations: its next deed, or its end; neither if it was not seen so far."""
+
+    deed: _Deed | None = None
+    end: End | None = None
+    then: dict[Hashable, _Known] = field(default_factory=dict)
+    """By what the run observes at the deed."""
+
+
+class Behaviour:
+    """What the runs of a performance have done, by their beginnings."""
+
+    def __init__(self) -> None:
+        self.is_the_same = True
+        """Whether equal observations have led to the same each time."""
+        self._known: dict[Hashable, _Known] = {}
+        self._ends = 0
+
+    def course(self, beginning: Hashable, run: Observing, now: Callable[[], Instant]) -> Course:
+        """The course of a run that begins so: with its event, its time, and everything else that it can know then."""
+        return Course(self, self._known.setdefault(beginning, _Known()), run, now)
+
+    def is_tried(self) -> bool:
+        """Whether the code runs where the whole course is known."""
+        self._ends += 1
+        return self._ends % _TRIED_EACH == 0
+
+    def stray(self) -> Strayed:
+        """Note that equal observations have led to something else."""
+        self.is_the_same = False
+        return Strayed()
+
+
+class Course:
+    """The course of one run: first without its code, as far as it is known, and then with its code."""
+
+    def __init__(self, behaviour: Behaviour, beginning: _Known, run: Observing, now: Callable[[], Instant]) -> None:
+        self._behaviour = behaviour
+        self._here: _Known | None = beginning
+        self._run = run
+        self._now = now
+        self._met: deque[tuple[object, Callable[[], object]]] = deque()
+
+    def follow(self) -> End | None:
+        """Make the calls that are known to come; returns the end of the run, if it is known.
+
+        Errors: as faults raise that end the run or the leg.
+        """
+        while self._here is not None and self._here.deed is not None:
+            deed, before = self._here.deed, len(self._run.met)
+            try:
+                answer = deed.perform(deed.place)
+            except CALL_ERRORS as error:
+                self._met.append((deed.asked, _raising(error)))
+            else:
+                self._met.append((deed.asked, _returning(answer)))
+            self._observe(before)
+        return None if self._here is None or self._here.end is None else self._here.end
+
+    def make(self, asked: object, place: Callable[[], Place | None], perform: Callable[[Place | None], T]) -> T:
+        """Make a call of the code: as it was met, or by `perform`.
+
+        Errors: Strayed if the code makes another call than was known; as `perform`.
+        """
+        if self._met:
+            known, outcome = self._met.popleft()
+            if known != asked:
+                raise self._behaviour.stray()
+            return cast("T", outcome())
+        here, before = self._here, len(self._run.met)
+        if here is None:
+            return perform(place())
+        if here.end is not None:  # It is tried, and does not end as it is known to.
+            raise self._behaviour.stray()
+        here.deed = _Deed(asked, place(), perform)
+        try:
+            answer = perform(here.deed.place)
+        except CALL_ERRORS:
+            self._observe(before)
+            raise
+        except Exception:  # Only the code knows what it makes of that.
+            here.deed = None
+            self.stop()
+            raise
+        self._observe(before)
+        return answer
+
+    def ended(self, end: End) -> None:
+        """The code has come to its end. Errors: Strayed if the end is another one than was known."""
+        if self._here is None:
+            return
+        if self._met or self._here.deed is not None or (self._here.end or end).answer != end.answer:
+            raise self._behaviour.stray()
+        self._here.end = end
+
+    def stop(self) -> None:
+        """From here on, more than its observations decides what the run does."""
+        self._here = None
+
+    def _observe(self, before: int) -> None:
+        if self._here is None:
+            return
+        met = self._run.met[-1] if len(self._run.met) > before else None
+        self._here = self._here.then.setdefault((self._now(), met), _Known()) if self._run.is_told_all else None
+
+
+def _returning(answer: object) -> Callable[[], object]:
+    return lambda: answer
+
+
+def _raising(error: Exception) -> Callable[[], object]:
+    def raise_again() -> object:
+        raise error
+
+    return raise_again
