@@ -57,6 +57,7 @@ from redrive.services.sqs.visibility import count_visible, next_visible
 from redrive.services.sqs.workers.move_tasks import MoveTaskWorker
 from redrive.services.stepfunctions.source import StatesSource
 from redrive.services.stepfunctions.workers.executions import ExecutionWorker
+from redrive.services.stepfunctions.workers.map_runs import MapRunWorker
 from redrive.store.api import Store
 from redrive.wire.model.files import Models
 
@@ -225,6 +226,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "executions",
         "history",
         "machines",
+        "map_runs",
         "tags",
         "tokens",
         "versions",
@@ -312,6 +314,7 @@ def build_workers(
         KeyWorker(),
         LifecycleWorker(),
         MacroWorker(),
+        MapRunWorker(),
         MappingWorker([queues], log),
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),

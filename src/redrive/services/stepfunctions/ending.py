@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redrive.core.documents import Document, dump_json, load_json
 from redrive.services.stepfunctions.executions import Live, load, row_of, store
+from redrive.services.stepfunctions.map_runs import MAP_RUN_TIMER, child_ended
 from redrive.services.stepfunctions.model import metrics, tasks
 from redrive.services.stepfunctions.model.execution import shown_execution, shown_sync_execution
 from redrive.services.stepfunctions.model.position import SYNC_CALL, Mode, Parent
@@ -19,10 +20,16 @@ def ended(tx: Transaction, live: Live) -> None:
         tx.metrics.count(metrics.series_of(execution.scope, execution.machine, name), tx.now, value)
     tell_status(tx, live)
     tx.notify(execution.arn)
+    for frame in live.progress.position.frames.values():
+        if frame.map_run:
+            tx.timers.set(MAP_RUN_TIMER, frame.map_run, tx.now)
+            tx.notify("due")
     parent = live.progress.position.parent
     if parent is not None:
         _answer_parent(tx, live, parent)
-    if execution.is_express and not execution.is_sync:
+    if execution.map_run:
+        child_ended(tx, execution, status)
+    elif execution.is_express and not execution.is_sync:
         tx.executions.delete(execution.arn, execution.id)
 
 

@@ -41,12 +41,11 @@ PAGE_DEFAULT = 100
 POLL_MS = 60 * SECOND_MS
 """How long GetActivityTask waits for a task."""
 
-INLINE_CONCURRENCY_MAX = 40
-DISTRIBUTED_CONCURRENCY_MAX = 10_000
-
 TRANSITIONS_PER_STEP = 200
 """How many transitions of one execution share a transaction. The next transaction goes on with the execution."""
 EXECUTIONS_PER_CLAIM = 50
 """How many executions one claim goes on with."""
-NESTED_DEPTH_MAX = 8
-"""How many executions that wait for each other go on in one transaction. Deeper ones go on in the next."""
+CHILDREN_PER_CLAIM = 100
+"""How many children of a map run one claim starts."""
+READ_BYTES_MAX = 64 * 1024 * 1024
+"""How large a file of items may be here; AWS reads up to 10 GB."""

@@ -11,6 +11,7 @@ from redrive.services.stepfunctions.calling import grant
 from redrive.services.stepfunctions.ending import ended
 from redrive.services.stepfunctions.executions import Live, exists, load, new_live, store
 from redrive.services.stepfunctions.limits import EXECUTION_MS_MAX, EXPRESS_MS_MAX, TRANSITIONS_PER_STEP
+from redrive.services.stepfunctions.map_runs import begin_map_run
 from redrive.services.stepfunctions.model import metrics, tasks
 from redrive.services.stepfunctions.model.arns import read_arn
 from redrive.services.stepfunctions.model.execution import MachineExecution
@@ -116,8 +117,10 @@ def _go_on(tx: Transaction, live: Live) -> None:
         left = advance(progress, limit=left)
         if progress.wishes:
             wish = progress.wishes.popleft()
-            assert isinstance(wish, CallWish), "map runs are another kind of wish"
-            grant(tx, live, wish)
+            if isinstance(wish, CallWish):
+                grant(tx, live, wish)
+            else:
+                begin_map_run(tx, live, wish)
         elif not progress.queue or left <= 0:
             break
     store(tx, live)

@@ -142,7 +142,7 @@ def _begin_work(progress: Progress, frame: Frame, state: State) -> None:
         case Parallel():
             composites.begin_parallel(progress, frame, state)
         case Map(mode=MapMode.DISTRIBUTED):
-            begin_map_run(progress, frame, state)
+            begin_map_run(progress, frame)
         case Map():
             composites.begin_map(progress, frame, state)
         case _:
