@@ -19,7 +19,8 @@ from redrive.deadletters.envelopes import read_letter
 from redrive.deadletters.hiding import Hidden
 from redrive.deadletters.journal import open_journal
 from redrive.deadletters.plan import Action, Canary, Plan, Rule
-from redrive.deadletters.running import Ports, Redriving
+from redrive.deadletters.ports import Ports
+from redrive.deadletters.running import Redriving
 from redrive.deadletters.sending import Sender
 from redrive.deadletters.sorting import Wishes
 

@@ -214,7 +214,7 @@ def _branch(draw: Draw, prefix: str, depth: int) -> dict[str, object]:
 def _state(draw: Draw, name: str, names: list[str], depth: int) -> dict[str, object]:
     kind = draw.one_of("Task", "Pass", "Wait", "Choice", "Succeed", "Fail", *(["Parallel", "Map"] if depth < 2 else []))
     state: dict[str, object] = {"Type": kind}
-    onward = {"Next": draw.choice(names)} if draw.chance(0.6) else {"End": True}
+    onward: dict[str, object] = {"Next": draw.choice(names)} if draw.chance(0.6) else {"End": True}
     match kind:
         case "Task":
             state |= {
@@ -244,13 +244,12 @@ def _state(draw: Draw, name: str, names: list[str], depth: int) -> dict[str, obj
                 {"Seconds": draw.one_of(1, -1, "1")}, {"SecondsPath": path(draw)}, {"Timestamp": "2024-01-01T00:00:00Z"}
             )
         case "Choice":
-            rule = {
+            rule: dict[str, object] = {
                 "Variable": path(draw),
                 draw.one_of("StringEquals", "IsNull", "NumericLessThanPath"): draw.one_of("a", True, "$.b"),
             }
-            state |= {
-                "Choices": [{**draw.one_of(rule, {"Not": rule}, {"And": [rule, rule]}), "Next": draw.choice(names)}]
-            }
+            tests: list[dict[str, object]] = [rule, {"Not": rule}, {"And": [rule, rule]}]
+            state |= {"Choices": [{**draw.choice(tests), "Next": draw.choice(names)}]}
         case "Parallel":
             state |= {"Branches": [_branch(draw, f"{name}.", depth + 1)]} | onward
         case "Map":

@@ -12,6 +12,7 @@ from redrive.cli.dlq_plan import plan
 from redrive.cli.dlq_redrive import redrive
 from redrive.cli.dlq_show import show
 from redrive.cli.dlq_triage import triage
+from redrive.cli.dlq_undo import undo
 
 
 @click.group()
@@ -23,5 +24,5 @@ def command() -> None:
     """
 
 
-for _command in (list_queues, show, triage, check, export, plan, redrive, discard):
+for _command in (list_queues, show, triage, check, export, plan, redrive, discard, undo):
     command.add_command(_command)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -23,23 +26,29 @@ from redrive.deadletters.triage import Group, Triage
 REFUSED = 4
 """The exit code if a gate refuses a letter."""
 
+OVERRIDES = Path(".redrive") / "overrides.jsonl"
+"""Where the reasons stand for which a check passed although a gate refused."""
+
 ERROR_CHARS_MAX = 40
 
 
 @click.command()
 @queue_argument
 @click.option("-n", "--count", type=click.IntRange(min=1), help="At most so many letters.  [default: all]")
+@click.option(
+    "--override", metavar="REASON", default="", help=f"Pass although a gate refuses; {OVERRIDES} keeps the reason."
+)
 @gate_options
 @logs_option
 @json_option
 @place_options
 def check(
-    queue: str, count: int | None, wanted: WantedGates, with_logs: bool, as_json: bool, place: Place
+    queue: str, count: int | None, override: str, wanted: WantedGates, with_logs: bool, as_json: bool, place: Place
 ) -> None:  # fmt: skip
     """Say of the letters of a queue whether it is safe to run them again now, and why not.
 
     Each gate answers go, caution, skip (the work is done), wait or refuse. The exit code is 4 if a letter has to wait
-    or is refused. Nothing is sent.
+    or is refused, unless --override says why that is well. Nothing is sent.
     """
     now = clock_of(place)
     gates = wanted.gates(place, queue, now)
@@ -57,8 +66,23 @@ def check(
     if evidences is not None:
         evidences.tell()
     _print(queue, triage, tallies, as_json=as_json, place=place, now=now())
-    if any(answer.refuses for tally in tallies.values() for answer in tally.answers):
+    refused = [row for tally in tallies.values() for row in tally.ordered if row.answer.refuses]
+    if refused and not override.strip():
         raise click.exceptions.Exit(REFUSED)
+    if refused:
+        _record(queue, override, refused, now())
+
+
+def _record(queue: str, reason: str, refused: list[Row], now: Instant) -> None:
+    """Keep who was overridden, and why, beside the verdicts of the project."""
+    gates: Counter[str] = Counter()
+    for row in refused:
+        gates[f"{row.gate}: {row.reason}"] += row.count
+    OVERRIDES.parent.mkdir(parents=True, exist_ok=True)
+    with OVERRIDES.open("a", encoding="utf-8") as out:
+        told = {"at": format_instant(now), "queue": queue, "reason": reason, "letters_by_gate": gates}
+        out.write(json.dumps(told, ensure_ascii=False) + "\n")
+    click.echo(f"  Overridden, and recorded in {OVERRIDES}: {reason}", err=True)
 
 
 def _batches(letters: Iterator[Letter]) -> Iterator[list[Letter]]:

@@ -12,8 +12,10 @@ import click
 from redrive.cli.clients import Place, place_options
 from redrive.cli.output import json_option, print_json, print_table, wants_json
 from redrive.cli.reading_letters import counted, look_at, name_of, queue_argument, queue_url
+from redrive.cli.running_letters import sources_with_queues
 from redrive.core.errors import UserError
 from redrive.deadletters.destinations import Destination, read_destination
+from redrive.deadletters.moving import decided
 from redrive.deadletters.plan import Action, Plan, plan_document, proposed
 from redrive.deadletters.triage import Triage
 
@@ -29,15 +31,17 @@ _numbers = click.IntRange(min=1)
 @click.option("--leave", type=_numbers, multiple=True, help="Leave this group in the queue.")
 @click.option("--to", "to_text", help="Where letters go, as queue:NAME; by default each goes where it came from.")
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="So many letters per second at first.")
+@click.option("--canary", type=click.IntRange(min=0), help="So many letters of each group go first.  [default: 1]")
 @json_option
 @place_options
 def plan(
     queue: str, file: Path, redrive: Sequence[int], leave: Sequence[int], to_text: str | None, rate: float | None,
-    as_json: bool, place: Place,
+    canary: int | None, as_json: bool, place: Place,
 ) -> None:  # fmt: skip
     """Write a plan for the letters of a queue; nothing is sent. Read it, edit it, and run it by `redrive dlq redrive`.
 
     Causes that went away by themselves, or need a slower pace, are redriven; all others stay until you say otherwise.
+    Where SQS can move the whole queue back to its one source by itself, and that is what the plan says, it does so.
     """
     if file.exists():
         raise UserError(f"{file} exists.", next_step="Name another file, or delete it.", exit_code=2)
@@ -50,11 +54,15 @@ def plan(
     made = _chosen(made, set(redrive), set(leave), to)
     if rate is not None:
         made = replace(made, rate=rate, rate_max=max(rate, made.rate_max or rate))
+    if canary is not None:
+        made = replace(made, canary=replace(made.canary, letters=canary))
+    made = decided(made, sources_with_queues(place, made.queue))
     file.write_text(json.dumps(plan_document(made), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     if wants_json(as_json):
         print_json(plan_document(made))
         return
     _print(made)
+    click.echo(f"  By {made.by.value}: {made.why}", err=True)
     click.echo(f"  Run it: redrive dlq redrive {file}{place.options}", err=True)
 
 

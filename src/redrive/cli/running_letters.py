@@ -2,42 +2,45 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
-from typing import IO
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from redrive.cli.clients import Place
-from redrive.cli.dlq_export import written_letters
 from redrive.cli.letter_gates import WantedGates
 from redrive.cli.output import print_json, print_table, wants_json
-from redrive.cli.reading_letters import WAIT_S_ON_AWS, clock_of, shown
-from redrive.core.clock import format_instant
+from redrive.cli.reading_letters import WAIT_S_ON_AWS, clock_of, counted, look_at
+from redrive.cli.run_files import discarded_of, export_letters, journal_of, opened_journal
+from redrive.core.clock import Instant, format_instant
 from redrive.core.errors import UserError
 from redrive.deadletters.account import Account
 from redrive.deadletters.changed_events import UnchangedEvents
 from redrive.deadletters.contents import Contents
+from redrive.deadletters.destinations import SourcesOf
 from redrive.deadletters.gates import Gate
 from redrive.deadletters.hiding import Hidden
-from redrive.deadletters.journal import MalformedJournal, open_journal
-from redrive.deadletters.letter import Letter
+from redrive.deadletters.journal import Journal
+from redrive.deadletters.moving import Moving, refused_by, why_not
 from redrive.deadletters.peek import HIDDEN_S_MAX, depth_of, hidden_s_for
-from redrive.deadletters.plan import MalformedPlan, Plan, read_plan
+from redrive.deadletters.plan import By, MalformedPlan, Plan, read_plan
+from redrive.deadletters.ports import Ports
 from redrive.deadletters.preflighted import Preflighted
-from redrive.deadletters.running import Ports, Redriving
+from redrive.deadletters.running import Redriving
 from redrive.deadletters.sending import Sender
 from redrive.deadletters.sorting import Wishes
 from redrive.deadletters.sources import Source, find_sources
 from redrive.deadletters.streams import Streams
+from redrive.deadletters.watching import FirstLetters
+
+if TYPE_CHECKING:
+    from click._termui_impl import ProgressBar
 
 THREADS = 8
 """How many requests are under way at the same time. A client of boto3 keeps ten connections."""
@@ -58,7 +61,7 @@ def run_plan(
     wanted: WantedGates | None = None, *, as_json: bool,
 ) -> None:  # fmt: skip
     """Run a plan, print the account, and end with its exit code. Errors: UserError."""
-    journal_file = journal_file or plan_file.with_name(f"{plan_file.name}.journal")
+    journal_file = journal_file or journal_of(plan_file)
     account = _run(place, plan, plan_file, journal_file, wishes, wanted)
     if wants_json(as_json):
         print_json(account.document | {"journal": str(journal_file)})
@@ -73,6 +76,24 @@ def run_plan(
 def _run(
     place: Place, plan: Plan, plan_file: Path, journal_file: Path, wishes: Wishes, wanted: WantedGates | None
 ) -> Account:
+    now = clock_of(place)
+    gates: list[Gate] = [UnchangedEvents(place.client)]
+    asked = None if wanted is None else wanted.gates(place, plan.queue, now)
+    if asked is not None:
+        gates.append(Preflighted(place.client, now, asked))
+    sources = sources_with_queues(place, plan.queue)
+    is_by_task = plan.by is By.MOVE_TASK and _is_right(place, plan, sources, gates)
+    with opened_journal(journal_file, plan.queue) as journal:
+        if is_by_task or journal.move is not None:
+            return _by_task(place, plan, journal, now)
+        first = FirstLetters(place.client, now, None if asked is None else asked.memory)
+        return _by_letters(place, plan, journal, wishes, gates, sources, first, discarded_of(plan_file))
+
+
+def _by_letters(
+    place: Place, plan: Plan, journal: Journal, wishes: Wishes, gates: Sequence[Gate], sources: SourcesOf,
+    first: FirstLetters, discarded: Path,
+) -> Account:  # fmt: skip
     sqs, now = place.client("sqs"), clock_of(place)
     depth = depth_of(sqs, plan.queue)
     if depth.hidden:
@@ -80,30 +101,17 @@ def _run(
     hidden_s = hidden_s_for(depth.visible) + plan.canary.watch_s
     if plan.rate is not None:
         hidden_s += int(10 / plan.rate)
-    gates: list[Gate] = [UnchangedEvents(place.client)]
-    if wanted is not None:
-        gates.append(Preflighted(place.client, now, wanted.gates(place, plan.queue, now)))
-    discarded = plan_file.with_name(f"{plan_file.name}.discarded.jsonl")
     with (
-        _locked(journal_file) as file, tempfile.TemporaryFile("w+", encoding="utf-8") as receipts,
-        ThreadPoolExecutor(THREADS) as threads,
-        click.progressbar(
-            length=depth.visible, label="redriving", file=sys.stderr, hidden=not sys.stderr.isatty()
-        ) as bar,
+        tempfile.TemporaryFile("w+", encoding="utf-8") as receipts, ThreadPoolExecutor(THREADS) as threads,
+        _progress(depth.visible) as bar,
     ):  # fmt: skip
-        try:
-            journal = open_journal(file, partial(os.fsync, file.fileno()), plan.queue)
-        except MalformedJournal as error:
-            next_step = "Name another file: --journal FILE"
-            raise UserError(f"The journal {journal_file} cannot be used: {error}.", next_step=next_step) from error
         hidden = Hidden(
             sqs, plan.queue, receipts, hidden_s=min(HIDDEN_S_MAX, hidden_s),
             wait_s=WAIT_S_ON_AWS if place.is_aws else 0, now=now,
         )  # fmt: skip
         ports = Ports(
-            sqs, Sender(place.client_once), journal, now, _wait, _sources_of(place, plan.queue),
-            partial(_export, discarded), gates, threads.map,
-            contents=Contents(place.client, Streams(place.client, now)),
+            sqs, Sender(place.client_once), journal, now, _wait, sources, partial(export_letters, discarded), gates,
+            threads.map, watch=first, contents=Contents(place.client, Streams(place.client, now)),
         )  # fmt: skip
         run = Redriving(plan, ports, hidden, wishes)
         seen = 0
@@ -113,59 +121,55 @@ def _run(
         return run.account
 
 
-def _wait(seconds: float) -> None:
-    if seconds > 0:
-        threading.Event().wait(seconds)
+def _is_right(place: Place, plan: Plan, sources: SourcesOf, gates: Sequence[Gate]) -> bool:
+    """Whether a message move task does what the plan says, for the letters that are in the queue now; says why not."""
+    why = why_not(plan, sources())
+    if not why:
+        with look_at(place, plan.queue) as (look, depth):
+            why = refused_by(counted(look.letters(), depth.visible, "checking"), plan, gates)
+    if why:
+        click.echo(f"Not by a message move task, but letter by letter: {why}.", err=True)
+    return not why
 
 
-def _sources_of(place: Place, url: str) -> Callable[[], Sequence[Source]]:
+def _by_task(place: Place, plan: Plan, journal: Journal, now: Callable[[], Instant]) -> Account:
+    sqs = place.client("sqs")
+    depth = depth_of(sqs, plan.queue)
+    click.echo("SQS moves the queue by a message move task; Ctrl-C cancels it.", err=True)
+    run = Moving(plan, _arn(sqs, plan.queue), place.client_once("sqs"), journal, now, _wait)
+    with _progress(depth.visible) as bar:
+        seen = 0
+        for account in run.rounds():
+            bar.update(account.seen - seen)
+            seen = account.seen
+    return run.account
+
+
+def _progress(length: int) -> ProgressBar[int]:
+    shown: ProgressBar[int] = click.progressbar(
+        length=length, label="redriving", file=sys.stderr, hidden=not sys.stderr.isatty()
+    )
+    return shown
+
+
+def sources_with_queues(place: Place, url: str) -> SourcesOf:
+    """Finds the sources of a queue's letters, source queues too, once and if it is called."""
+
     @cache
     def sources() -> Sequence[Source]:
-        told = place.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
-        arn = str(told["Attributes"]["QueueArn"])
+        arn = _arn(place.client("sqs"), url)
         return find_sources(place.client, {url: arn}).of(arn)
 
     return sources
 
 
-def _export(file: Path, letters: Sequence[Letter]) -> None:
-    """Write letters to a file, and wait until they are on disk. A letter that is there is not written again."""
-    known = set(written_letters(file))
-    with file.open("a", encoding="utf-8") as out:
-        for letter in letters:
-            if letter.message_id not in known:
-                whole = shown(letter) | {"body": letter.body, "attributes": _texts(letter)}
-                out.write(json.dumps(whole, ensure_ascii=False) + "\n")
-        out.flush()
-        os.fsync(out.fileno())
+def _arn(sqs: Any, url: str) -> str:
+    return str(sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"])
 
 
-def _texts(letter: Letter) -> dict[str, object]:
-    return {
-        name: {key: value for key, value in one.items() if isinstance(value, str)}
-        for name, one in letter.attributes.items()
-    }
-
-
-@contextmanager
-def _locked(file: Path) -> Iterator[IO[bytes]]:
-    """A file that no other run has open. Errors: UserError."""
-    try:
-        opened = file.open("a+b")
-    except OSError as error:
-        raise UserError(f"The journal {file} cannot be opened: {error}.") from error
-    with opened:
-        try:
-            import fcntl  # Windows has none; there, nothing prevents two runs with one journal.
-        except ImportError:
-            pass
-        else:
-            try:
-                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                next_step = "Wait for its end."
-                raise UserError(f"Another run has the journal {file}.", next_step=next_step) from error
-        yield opened
+def _wait(seconds: float) -> None:
+    if seconds > 0:
+        threading.Event().wait(seconds)
 
 
 def _print(account: Account, journal_file: Path) -> None:

@@ -1,15 +1,19 @@
 """The first letters of each cause: they are sent alone, and the rest waits until none of them has come back.
 
 What AWS shows of a letter that was accepted differs from destination to destination. All have in common that a letter
-which fails again comes back to its dead-letter queue, under the id that its destination gave it.
+which fails again comes back to its dead-letter queue, under the id that its destination gave it. What the ledger and
+the metrics say at the end of the watch comes from watching.py.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.deadletters.causes import Cause
+from redrive.deadletters.destinations import Destination
+from redrive.deadletters.letter import Letter
 from redrive.deadletters.plan import Canary
 
 
@@ -19,6 +23,9 @@ class _Progress:
     answered: int = 0
     watched_until: Instant | None = None
     why_stopped: str = ""
+    began_at: Instant = 0
+    first: list[tuple[Letter, Destination]] = field(default_factory=list)
+    """The first letters that were accepted, until their watch has ended."""
 
 
 class Canaries:
@@ -41,17 +48,31 @@ class Canaries:
             return max(until, now + 1)
         return until if until is not None and until > now else None
 
-    def admitted(self, cause: Cause, now: Instant) -> None:
-        """Count a letter that is about to be sent. The last one of the canary begins the watch."""
+    def ended_watch(self, cause: Cause) -> tuple[Sequence[tuple[Letter, Destination]], Instant]:
+        """The first letters whose watch has ended, and when they were sent; each watch ends once."""
+        progress = self._of(cause)
+        first, progress.first = progress.first, []
+        return first, progress.began_at
+
+    def stop(self, cause: Cause, why: str) -> None:
+        """Send no more letters of a cause."""
+        self._of(cause).why_stopped = why
+
+    def admitted(self, cause: Cause, now: Instant) -> bool:
+        """Count a letter that is about to be sent; whether it is a first one. The last of these begins the watch."""
         progress = self._of(cause)
         progress.tried += 1
+        if progress.tried == 1:
+            progress.began_at = now
         if progress.tried == self._canary.letters:
             progress.watched_until = now + self._canary.watch_s * SECOND_MS
+        return self._is_first(cause)
 
-    def accepted(self, cause: Cause, new_id: str) -> None:
+    def accepted(self, cause: Cause, new_id: str, letter: Letter, to: Destination) -> None:
         """Remember under which id a first letter would come back."""
         if self._is_first(cause):
             self._of(cause).answered += 1
+            self._of(cause).first.append((letter, to))
             if new_id:
                 self._causes[new_id] = cause
 

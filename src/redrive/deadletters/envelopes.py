@@ -155,7 +155,7 @@ def _of_invocation(layer: _Layer) -> Letter:
 def _of_batch(layer: _Layer) -> Letter:
     """The record that the on-failure destination of a mapping, or the queue of a pipe, gets. S3 has the records too."""
     context = _mapping(layer.document.get("requestContext")) or _mapping(layer.document.get("context"))
-    told = next(_mapping(layer.document[name]) for name in _BATCHES if name in layer.document)
+    told = next(_mapping(told) for told in map(layer.document.get, _BATCHES) if isinstance(told, Mapping))
     answer = _mapping(layer.document.get("responseContext"))
     target = _text(context, "functionArn") or _text(context, "partnerResourceArn")
     batch = Batch(
@@ -212,7 +212,8 @@ def _form(document: Mapping[str, object]) -> Form:
         return Form.NOTIFICATION
     if all(name in document for name in _EVENT):
         return Form.EVENT
-    if any(name in document for name in _BATCHES) and ("requestContext" in document or "context" in document):
+    is_batch = any(isinstance(document.get(name), Mapping) for name in _BATCHES)
+    if is_batch and ("requestContext" in document or "context" in document):
         return Form.BATCH
     if "requestPayload" in document and "functionArn" in _mapping(document.get("requestContext")):
         return Form.INVOCATION

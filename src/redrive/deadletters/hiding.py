@@ -11,10 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, Protocol, TypeVar
 
+from botocore.exceptions import ClientError
+
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.deadletters.envelopes import read_letter
 from redrive.deadletters.letter import Letter
 from redrive.deadletters.peek import BATCH, depth_of
+from redrive.handler.failures import Kind, classify
 
 MARGIN_MS = 10 * SECOND_MS
 """How long before the end of its time a letter is no longer taken for hidden: a request takes time."""
@@ -62,7 +65,7 @@ class Hidden:
         until = self._now() + self._hidden_s * SECOND_MS - MARGIN_MS
         found = list(self._receive(0))
         if len(found) == BATCH:
-            for messages in (map if self.is_fifo else spread)(self._receive, range(1, receives)):
+            for messages in (map if self.is_fifo else spread)(self._more, range(1, receives)):
                 found += messages
         fresh = []
         for held in (Held(read_letter(message), until) for message in found):
@@ -105,6 +108,15 @@ class Hidden:
         entries = [{"Id": str(number), "ReceiptHandle": held.letter.receipt} for number, held in enumerate(batch)]
         answer = self._sqs.delete_message_batch(QueueUrl=self._url, Entries=entries)
         return [batch[int(one["Id"])].letter.message_id for one in answer.get("Successful", [])]
+
+    def _more(self, number: int) -> Sequence[Any]:
+        """Further messages; none if that is throttled, so that those of the same round are not forgotten."""
+        try:
+            return self._receive(number)
+        except ClientError as error:
+            if classify(error) is not Kind.THROTTLED:
+                raise
+            return []
 
     def _receive(self, _: int) -> Sequence[Any]:
         answer = self._sqs.receive_message(

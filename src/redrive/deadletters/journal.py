@@ -8,6 +8,9 @@ Each line is a fact about letters, by their message ids:
     {"overridden": {id: gate}}    a gate refused them, and the user overrode it with a reason
     {"discarded": […]}            the user does not want them, and an export has them
     {"deleted": […]}              they are gone from the dead-letter queue
+    {"undoing": […]}              written, and on disk, before they are sent back to the dead-letter queue
+    {"undone": {id: new id}}      they are there again; an empty id: they were taken back and are nowhere
+    {"moving": …}, {"moved": …}   a message move task was asked for; what SQS says of it
 
 A letter that was `sending` when the process ended is doubtful: whether it was accepted is not known. A letter that was
 sent or discarded is only deleted when it comes again, also if it was deleted before: SQS may deliver a deleted message.
@@ -42,6 +45,14 @@ class Known(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Sent:
+    """A letter that was accepted: where, and under which id."""
+
+    to: str
+    new_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Doubt:
     """A request that went out, and whose answer is not known: where, and when it may have been sent first."""
 
@@ -61,6 +72,10 @@ class Journal:
         self._older_doubts: set[str] = set()
         self._sent_as: dict[str, str] = {}
         self._undeleted: set[str] = set()
+        self._sent: dict[str, Sent] = {}
+        self._undoing: set[str] = set()
+        self.move: Document | None = None
+        """The last facts of the message move task of this plan; None if none was asked for."""
 
     def known(self, message_id: str) -> Known | None:
         """What the journal knows of a letter; None: nothing, or that it was refused."""
@@ -79,6 +94,37 @@ class Journal:
     def undeleted(self) -> frozenset[str]:
         """The letters that were sent or discarded, and may still be in the dead-letter queue."""
         return frozenset(self._undeleted)
+
+    @property
+    def sent_letters(self) -> Mapping[str, Sent]:
+        """The letters that were accepted and not undone."""
+        return self._sent
+
+    @property
+    def discarded_letters(self) -> frozenset[str]:
+        """The letters that were discarded, and not restored."""
+        return frozenset(one for one, known in self._known.items() if known is Known.DISCARDED)
+
+    @property
+    def undoing_letters(self) -> frozenset[str]:
+        """The letters that were being sent back when a process ended: they may be in the dead-letter queue again."""
+        return frozenset(self._undoing)
+
+    def undoing(self, message_ids: Iterable[str], at: Instant) -> None:
+        """Announce that letters are sent back to the dead-letter queue. On disk when this returns."""
+        self._record({"undoing": list(message_ids), "at": at}, durable=True)
+
+    def undone(self, new_ids: Mapping[str, str], at: Instant) -> None:
+        """Record letters that are in the dead-letter queue again, with their new ids. On disk when this returns."""
+        self._record({"undone": dict(new_ids), "at": at}, durable=True)
+
+    def moving(self, source_arn: str, at: Instant) -> None:
+        """Announce a message move task. On disk when this returns."""
+        self._record({"moving": source_arn, "at": at}, durable=True)
+
+    def moved(self, told: Document, at: Instant) -> None:
+        """Record what SQS says of the task: its status, and how many messages it has moved."""
+        self._record({"moved": told, "at": at}, durable=True)
 
     def sending(self, message_ids: Iterable[str], to: str, at: Instant) -> None:
         """Announce a request. On disk when this returns. A doubt keeps the time of its first request."""
@@ -125,6 +171,8 @@ class Journal:
                     self._doubts.setdefault(one, Doubt(to, at))
             case {"sent": dict(new_ids)}:
                 for one, new_id in new_ids.items():
+                    doubt = self._doubts.get(one)
+                    self._sent[one] = Sent("" if doubt is None else doubt.to, new_id)
                     self._settle(one, Known.SENT)
                     if new_id:
                         self._sent_as[new_id] = one
@@ -140,6 +188,15 @@ class Journal:
                 self._undeleted.difference_update(ids)
             case {"overridden": dict()}:
                 pass
+            case {"undoing": list(ids)}:
+                self._undoing.update(ids)
+            case {"undone": dict(new_ids)}:
+                self._undoing.difference_update(new_ids)
+                for one in new_ids:
+                    self._sent.pop(one, None)
+                    self._known.pop(one, None)
+            case {"moving": str()} | {"moved": dict()}:
+                self.move = {**(self.move or {}), **fact}
             case _:
                 raise MalformedJournal(f"it holds a line that this version does not know: {json.dumps(fact)[:80]}")
 
@@ -184,16 +241,26 @@ def open_journal(file: IO[bytes], sync: Callable[[], None], queue_url: str) -> J
     return journal
 
 
+def queue_of(file: IO[bytes]) -> str:
+    """The URL of the queue whose journal a file is. Errors: MalformedJournal."""
+    file.seek(0)
+    return _head(file.readline())
+
+
 def _header(queue_url: str) -> bytes:
     return json.dumps({"redrive_journal": FORMAT, "queue": queue_url}).encode() + b"\n"
 
 
 def _check(line: bytes, queue_url: str) -> None:
+    if _head(line) != queue_url:
+        raise MalformedJournal(f"it is the journal of {_head(line)}")
+
+
+def _head(line: bytes) -> str:
     try:
         head = json.loads(line)
     except ValueError:
         head = None
     if not isinstance(head, dict) or head.get("redrive_journal") != FORMAT:
         raise MalformedJournal("it is no journal of `redrive dlq`")
-    if head.get("queue") != queue_url:
-        raise MalformedJournal(f"it is the journal of {head.get('queue')}")
+    return str(head.get("queue"))

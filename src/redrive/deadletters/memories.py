@@ -59,6 +59,10 @@ class EffectMemory:
         return self.by_name.get(effect, self.by_name.get(effect.partition(":")[0], self.usual_ms))
 
 
+FAILED = "it failed: it is run again"
+"""The reason of a finding on an execution that has failed."""
+
+
 class LedgerMemory:
     """A table of the handler library's ledger."""
 
@@ -201,7 +205,7 @@ def _state(record: Record, now: Instant) -> Finding:
             return Finding("ledger", Answer.GO, reason, f"begun at {_iso(record.first_at)}", record.expires_at)
         case Status.FAILED:
             error = next((one.error for one in reversed(record.attempts) if one.error), None) or ""
-            return Finding("ledger", Answer.GO, "it failed: it is run again", error, record.expires_at)
+            return Finding("ledger", Answer.GO, FAILED, error, record.expires_at)
 
 
 def _expired_state(record: Record) -> Finding:

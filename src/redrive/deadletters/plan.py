@@ -1,6 +1,6 @@
 """The plan of a run: a file that people read and edit. It says for each cause what is done with its letters.
 
-    {"redrive_plan": 1, "queue": URL, "made_at": …, "rate": null, "canary": {…}, "stop": {…},
+    {"redrive_plan": 1, "queue": URL, "made_at": …, "by": "letters", "why": …, "rate": null, "canary": {…}, "stop": {…},
      "groups": [{"letters": 120, "cause": {…}, "action": "redrive", "to": "usual", "patch": [], …}]}
 
 Letters whose cause no group has stay in the queue: they came after the plan was made, or the plan leaves them out.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +35,11 @@ THROTTLES_MAX = 100
 COME_BACK_MAX = 10
 
 
+_MEMBERS = frozenset(
+    {"redrive_plan", "queue", "made_at", "by", "why", "rate", "rate_max", "canary", "stop", "groups"}
+)  # fmt: skip
+
+
 class MalformedPlan(ValueError):
     """A text that is no plan; the error says where and why."""
 
@@ -44,6 +50,15 @@ class Action(enum.Enum):
     REDRIVE = "redrive"
     DISCARD = "discard"
     LEAVE = "leave"
+
+
+class By(enum.Enum):
+    """Who moves the letters."""
+
+    LETTERS = "letters"
+    """The run, one after the other, under the gates."""
+    MOVE_TASK = "move task"
+    """SQS, all at once: where that is exactly what the plan says (moving.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +120,9 @@ class Plan:
     rate_max: float | None = None
     canary: Canary = field(default_factory=Canary)
     stop: Stop = field(default_factory=Stop)
+    by: By = By.LETTERS
+    why: str = ""
+    """Why it is by letters, or by a task, when the plan was made."""
 
     def rule_of(self, cause: Cause) -> Rule | None:
         """The rule for a cause. Equal causes are rare: the last rule is the rule for all."""
@@ -130,6 +148,8 @@ def plan_document(plan: Plan) -> Document:
         "redrive_plan": FORMAT,
         "queue": plan.queue,
         "made_at": plan.made_at,
+        "by": plan.by.value,
+        "why": plan.why,
         "rate": plan.rate,
         "rate_max": plan.rate_max,
         "canary": {"letters": plan.canary.letters, "watch_s": plan.canary.watch_s},
@@ -149,7 +169,7 @@ def read_plan(text: str) -> Plan:
         raise MalformedPlan(f"it is no JSON: {error}") from error
     if not isinstance(told, dict) or told.get("redrive_plan") != FORMAT:
         raise MalformedPlan(f"it is no plan: `redrive_plan` is not {FORMAT}")
-    _only(told, {"redrive_plan", "queue", "made_at", "rate", "rate_max", "canary", "stop", "groups"}, "the plan")
+    _only(told, _MEMBERS, "the plan")
     groups = told.get("groups")
     if not isinstance(groups, list) or not isinstance(told.get("queue"), str):
         raise MalformedPlan("it needs `queue`, a URL, and `groups`, a list")
@@ -157,6 +177,9 @@ def read_plan(text: str) -> Plan:
     for number, rule in enumerate(rules):
         if any(rule.cause == other.cause for other in rules[:number]):
             raise MalformedPlan(f"group {number + 1} has the cause of another group")
+    by = next((one for one in By if one.value == told.get("by", By.LETTERS.value)), None)
+    if by is None:
+        raise MalformedPlan("`by` is letters or move task")
     canary, stop = _part(told, "canary"), _part(told, "stop")
     _only(canary, {"letters", "watch_s"}, "`canary`")
     _only(stop, {"errors", "throttles", "came_back", "age_s"}, "`stop`")
@@ -168,6 +191,7 @@ def read_plan(text: str) -> Plan:
             _count(stop, "came_back", COME_BACK_MAX),
             None if stop.get("age_s") is None else _count(stop, "age_s", 0),
         ),
+        by, str(told.get("why") or ""),
     )  # fmt: skip
 
 
@@ -212,7 +236,7 @@ def _read_rule(told: object, where: str) -> Rule:
     )  # fmt: skip
 
 
-def _only(told: Document, names: set[str], where: str) -> None:
+def _only(told: Document, names: AbstractSet[str], where: str) -> None:
     """Refuse names that nobody reads: a misspelled `patch` would send letters as they are."""
     unknown = sorted(set(told) - names)
     if unknown:

@@ -13,31 +13,28 @@ stays stops its group.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.deadletters.account import Account
 from redrive.deadletters.canary import Canaries
-from redrive.deadletters.contents import Contents, Unfetched, is_elsewhere
-from redrive.deadletters.destinations import Destination, SourcesOf
-from redrive.deadletters.gates import Gate
-from redrive.deadletters.hiding import Held, Hidden, Spread
-from redrive.deadletters.journal import Journal, Known
+from redrive.deadletters.causes import Cause
+from redrive.deadletters.destinations import Destination
+from redrive.deadletters.hiding import Held, Hidden
+from redrive.deadletters.journal import Known
 from redrive.deadletters.letter import Letter
-from redrive.deadletters.outcomes import Accepted, Parcel, Refused, SendOutcome, outcome_of
+from redrive.deadletters.outcomes import Accepted, Parcel, Refused, SendOutcome
 from redrive.deadletters.pace import Pace
+from redrive.deadletters.parcels import parcel_of, until_of
 from redrive.deadletters.peek import BATCH, EMPTY_RECEIVES, Depth, depth_of
 from redrive.deadletters.plan import Plan
-from redrive.deadletters.sending import Sender
+from redrive.deadletters.ports import Ports
+from redrive.deadletters.setbacks import credentials_gone, lacks_credentials, patiently
 from redrive.deadletters.sorting import Because, Deletes, Discards, Sends, Sorter, Stays, Wishes
 from redrive.handler.failures import Kind
-
-RECEIVES = 20
-"""How many receives a round has: two hundred letters share the writes of the journal."""
 
 REQUESTS = 20
 """How many requests share the writes of the journal; between them the conditions that stop a run are looked at."""
@@ -55,24 +52,6 @@ POLL_MS = 2 * SECOND_MS
 
 BLOCKED = Stays("an earlier letter of its message group stays", Because.PLAN)
 STOPPED = Stays("the run was stopped before", Because.PLAN)
-
-
-@dataclass(frozen=True, slots=True)
-class Ports:
-    """What a run needs from outside. `wait` waits so many seconds; `export` returns when the letters are on disk."""
-
-    sqs: Any
-    sender: Sender
-    journal: Journal
-    now: Callable[[], Instant]
-    wait: Callable[[float], None]
-    sources: SourcesOf
-    export: Callable[[Sequence[Letter]], None]
-    gates: Sequence[Gate] = ()
-    spread: Spread = map
-    receives: int = RECEIVES
-    contents: Contents | None = None
-    """Fetches work that letters do not hold; without it they stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,24 +97,43 @@ class Redriving:
         What stays is visible again at the end, also after an interruption. Errors: ClientError, BotoCoreError.
         """
         try:
-            empty = 0
-            while not self.account.stopped and (self._held or empty < EMPTY_RECEIVES):
-                fresh = self._received()
-                due = self._due()
-                empty = 0 if fresh or due else empty + 1
-                self._work([*due, *fresh])
-                self._check()
-                yield self.account
-                if self._held and not fresh and not due and not self.account.stopped:
-                    self._idle()
+            yield from self._rounds()
+        except ClientError as error:
+            code = str(error.response["Error"].get("Code", ""))
+            if not lacks_credentials(code):
+                raise
+            self.account.stopped = credentials_gone(code)
         finally:
             for held in (*self._held, *self._in_hand):
                 self._hidden.keep(held)
             self.account.doubtful = sorted(self._journal.doubts)
             self.account.undeleted = len(self._journal.undeleted)
-            self._hidden.show_again()
-        if self.account.undeleted and not _length(depth_of(self._ports.sqs, self._plan.queue)):
+            self._show_again()
+        if self.account.undeleted and not self.account.stopped and not self._waiting():
             self.account.undeleted = 0  # They are gone; the last lines of an earlier run's journal were lost.
+
+    def _rounds(self) -> Iterator[Account]:
+        empty = 0
+        while not self.account.stopped and (self._held or empty < EMPTY_RECEIVES):
+            fresh = self._received()
+            due = self._due()
+            empty = 0 if fresh or due else empty + 1
+            self._work([*due, *fresh])
+            self._check()
+            yield self.account
+            if self._held and not fresh and not due and not self.account.stopped:
+                self._idle()
+
+    def _show_again(self) -> None:
+        """Show what stays. Where that is refused, the letters come back when their time is over."""
+        try:
+            self._hidden.show_again()
+        except ClientError as error:
+            if not lacks_credentials(str(error.response["Error"].get("Code", ""))):
+                raise
+
+    def _waiting(self) -> int:
+        return _length(depth_of(self._ports.sqs, self._plan.queue))
 
     def _received(self) -> list[Held]:
         size = sum(len(held.letter.body) for held in self._held)
@@ -144,7 +142,9 @@ class Redriving:
         receives = self._ports.receives
         if self._pace.most is not None:
             receives = max(1, min(receives, self._pace.most // BATCH))
-        fresh = self._hidden.receive(receives, self._ports.spread, self._is_gone)
+        fresh = patiently(
+            lambda: self._hidden.receive(receives, self._ports.spread, self._is_gone), self._ports.wait
+        )  # fmt: skip
         self.account.seen += len(fresh)
         return fresh
 
@@ -214,9 +214,18 @@ class Redriving:
             self._leave(ready.held, Stays(why, Because.PLAN))
         elif (until := self._canaries.waits_until(cause, now)) is not None:
             self._held.append(replace(ready.held, due_at=until))
+        elif why := self._bad_news(cause):
+            self._canaries.stop(cause, why)
+            self._leave(ready.held, Stays(why, Because.PLAN))
         else:
-            self._canaries.admitted(cause, now)
+            if self._canaries.admitted(cause, now) and self._ports.watch is not None:
+                self._ports.watch.begin(ready.held.letter)
             todo.ready.append(ready)
+
+    def _bad_news(self, cause: Cause) -> str:
+        """Why no more letters of a cause should go, asked once, at the end of the watch of its first letters."""
+        first, since = self._canaries.ended_watch(cause) if self._ports.watch is not None else ((), 0)
+        return self._ports.watch.bad_news(first, since) if self._ports.watch is not None and first else ""
 
     def _is_blocked(self, letter: Letter) -> bool:
         return self._hidden.is_fifo and letter.group_id in self._stopped_groups
@@ -311,7 +320,7 @@ class Redriving:
         self._journal.sending([ready.held.letter.message_id for ready in letters], to.text, now)
 
         def send(batch: Sequence[_Ready]) -> Sequence[SendOutcome]:
-            parcels = [self._parcel(to, ready) for ready in batch]
+            parcels = [parcel_of(ready.held.letter, ready.sends, self._ports.contents) for ready in batch]
             whole = [one for one in parcels if isinstance(one, Parcel)]
             outcomes = iter(self._ports.sender.send(to, whole) if whole else ())
             return [next(outcomes) if isinstance(one, Parcel) else one for one in parcels]
@@ -322,22 +331,6 @@ class Redriving:
             accepted += self._answered(batch, outcomes)
         self._journal.durable()
         self._delete(accepted)
-
-    def _parcel(self, to: Destination, ready: _Ready) -> Parcel | Refused:
-        """What is sent for a letter; work that stands elsewhere is fetched now."""
-        letter, sends = ready.held.letter, ready.sends
-        if not is_elsewhere(letter, to):
-            return Parcel(letter, sends.text)
-        if self._ports.contents is None:
-            return Refused("NoContent", "its work is not in the letter", Kind.PERMANENT)
-        try:
-            work = replace(letter.work, text=self._ports.contents.text(letter))
-            return Parcel(letter, sends.rule.text_of(replace(letter, work=work)))
-        except (Unfetched, ValueError) as error:
-            return Refused("NoContent", str(error), Kind.PERMANENT)
-        except (ClientError, BotoCoreError) as error:
-            outcome = outcome_of(error)
-            return outcome if isinstance(outcome, Refused) else Refused("NoContent", outcome.message, Kind.TRANSIENT)
 
     def _answered(self, batch: Sequence[_Ready], outcomes: Sequence[SendOutcome]) -> list[Held]:
         """Write what became of a batch; answers the letters that were accepted."""
@@ -361,7 +354,7 @@ class Redriving:
     def _settle(self, held: Held, sends: Sends, outcome: SendOutcome, now: Instant) -> None:
         cause = sends.rule.cause
         if isinstance(outcome, Accepted):
-            self._canaries.accepted(cause, outcome.id)
+            self._canaries.accepted(cause, outcome.id, held.letter, sends.to)
         elif isinstance(outcome, Refused) and outcome.kind is Kind.THROTTLED:
             self.account.throttled += 1
             self._canaries.throttled(cause)
@@ -371,6 +364,8 @@ class Redriving:
             self._canaries.failed(cause)
             why = f"{sends.to.text} refused it: {outcome.code}: {outcome.message}"
             self._leave(held, Stays(why, Because.PLAN))
+            if lacks_credentials(outcome.code):
+                self.account.stopped = credentials_gone(outcome.code)
         else:
             self.account.unknown += 1
             self._canaries.failed(cause)
@@ -381,7 +376,7 @@ class Redriving:
         self._hidden.keep(held)
         self.account.leave(letter.message_id, stays.reason)
         if letter.work.batch is not None and self._ports.contents is not None:
-            self.account.keep_records(self._until(letter))
+            self.account.keep_records(until_of(letter, self._ports.contents))
         if self._hidden.is_fifo:
             self._stopped_groups.add(letter.group_id)
             self._stopped_by_sending.add(letter.group_id)
@@ -390,14 +385,6 @@ class Redriving:
         elif stays.by is Because.RETURN:
             self.account.came_back += 1
             self._canaries.came_back(letter.message_id, letter.work.id)
-
-    def _until(self, letter: Letter) -> Instant | None:
-        """When the stream drops the records of a letter that stays; None if that cannot be asked."""
-        assert self._ports.contents is not None, "asked only where work is fetched"
-        try:
-            return self._ports.contents.until(letter)
-        except (ClientError, BotoCoreError):
-            return None
 
     def _discard(self, discards: Sequence[tuple[Held, str]]) -> None:
         if not discards:
@@ -412,7 +399,7 @@ class Redriving:
 
     def _delete(self, letters: Sequence[Held]) -> None:
         """Delete letters. One that cannot be deleted is deleted by the next run."""
-        gone = list(self._hidden.delete(letters, self._ports.spread))
+        gone = patiently(lambda: list(self._hidden.delete(letters, self._ports.spread)), self._ports.wait)
         if gone:
             self._journal.deleted(gone, self._ports.now())
             self.account.deleted += len(gone)
@@ -425,7 +412,7 @@ class Redriving:
             (account.throttled, stop.throttles, "letters were throttled"),
             (account.came_back, stop.came_back, "letters have failed again"),
         ):
-            if count and count >= most:
+            if count and count >= most and not account.stopped:
                 account.stopped = f"{count} {what}"
 
 

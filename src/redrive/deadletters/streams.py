@@ -70,6 +70,8 @@ class Streams:
 
     def fetch(self, batch: Batch) -> Fetched:
         """The records of a batch, whole or in part. Errors: ClientError if the stream may not be read."""
+        if not (batch.stream_arn and batch.first.isdecimal() and batch.last.isdecimal()):
+            return Fetched((), max(1, batch.count), None, "the letter does not say which records they are")
         try:
             until = self.until(batch)
             records = tuple(self._records(batch))

@@ -19,6 +19,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                story.py      a history told in numbered steps
                advice/       what to do about it: causes.py recognises why by the history's structure, words.py says
                              so, changes/ derives a change of the source
+               named.py      a report with resources by their logical ids
                words.py      the words about FIFO queues, topics, schedules, tasks and APIs
                export.py     a counterexample as a test
                result.py     what became of a function, for reports of all forms
@@ -39,6 +40,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                judge.py      the rules, and which one a history has broken
     play       faults.py     the faults, and a history: the legs of a message's way and the faults on each
                events.py     the events of a leg, as values
+               environments.py  the execution environments of a history, and which of them a run is in
                variables.py  the environment variables of the process and of each run
                transport.py  how a call is answered: shortened for the search, or through the whole wire
                strikes.py    the calls of a leg in order, and the faults that strike at them
@@ -53,6 +55,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                ids.py        the ids of a history, and which of them do not matter any more
                contents.py   the contents of the engine's tables, and what was answered where they were the same
                tape.py       the engine's answers on a leg, for legs with the same beginning
+               others.py     another message, worked on while the first one is
                trigger.py    the queue, dead-letter queue, mapping and function in front of the handler, and its event
                rules.py      the same for events that invoke the function: given, or a sample that a rule matches
                sampled.py    the sample event: of a kind of AWS's own, completed by what the handler reads
@@ -115,6 +118,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                models.py     answers of models that are invoked with a body of their own
                verbs.py      reads told from writes, by the verb of an operation
     process    subject.py    the user's code: imported anew for each run, as in a new execution environment
+               memory.py     what the modules of an environment hold: told, kept, put back
                surroundings.py  the process as a run sees it: virtual time, seeded randomness, no network
                clients.py    the handler's boto3 clients, made once
                sessions.py   its boto3 sessions, made quickly
@@ -149,5 +153,6 @@ The rooms, top to bottom; a room imports only rooms below it:
                watched.py    values that know where they come from
 
 The search covers the calls that it sees: those of boto3, requests over HTTP, statements of SQL, and declared effects.
-It does not cover threads that outlive a run, memory that is kept between runs, or the network: no byte is sent.
+It does not cover threads that outlive a run, memory of libraries that is kept between runs, or the network: no byte
+is sent.
 """

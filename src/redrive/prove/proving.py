@@ -11,14 +11,16 @@ from redrive.prove.making import performed_with, prepared
 from redrive.prove.play.events import Event
 from redrive.prove.play.faults import History, Leg, Strike
 from redrive.prove.play.performance import Performance
-from redrive.prove.play.transport import Short, Transport, Wire
+from redrive.prove.play.transport import TELLING_SERVICES, Short, Transport, Wire
 from redrive.prove.process.subject import NamedSubject, Subject
+from redrive.prove.project.packages import shortly
 from redrive.prove.search.baseline import Acceptance, acceptance_for
 from redrive.prove.search.clean import Clean, learn, require_matches
 from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.search import Found, Progress, Search, Searched
 from redrive.prove.stage.stage import Stage
 from redrive.prove.tell.advice.case import Case
+from redrive.prove.tell.named import example_named, named
 from redrive.prove.tell.story import tell
 from redrive.prove.tell.verdict import Bounds, Counterexample, Verdict, tried_told
 from redrive.prove.world import EndedWorld, World, opened
@@ -51,10 +53,11 @@ def searched_in(
     if example is not None:
         example = _tried(world, options, example, clean.effects)
     is_whole = searched.is_finished and searched.found is None and options.choice.is_whole
-    return replace(
+    verdict = replace(
         _verdict(world, options, clean, searched, example), system=told, accepted=acceptance.occurring,
         unmet=acceptance.unmet if is_whole else (),
     )  # fmt: skip
+    return named(verdict)
 
 
 def _acceptance(world: World, options: Options) -> Acceptance:
@@ -79,6 +82,8 @@ def _searched(
             clean = _learned(performance, world, options, acceptance)
             require_matches(options, clean)
             told = world.told(performance, clean)
+            if options.template is not None and world.subject is not None:
+                world = replace(world, assumptions={**world.assumptions, **_not_followed(performance, clean, options)})
             search = world.search(performance, clean.judge, faults_max=options.faults, choice=options.choice)
             searched = search.run(progress, may_go_on)
         whole = searched if whole is None else whole.with_more(searched)
@@ -107,7 +112,7 @@ def replayed_in(world: World, history: History, options: Options) -> Counterexam
             f"This history does not fit the handler any more: it does not come to {unmet[0]}.",
             next_step=f"Prove it again: redrive prove {world.name}", exit_code=2,
         )  # fmt: skip
-    return example
+    return None if example is None else example_named(example)
 
 
 def _confirmed(world: World, options: Options, found: Found) -> Counterexample:
@@ -185,6 +190,22 @@ def source_of(subject: Subject | None) -> Callable[[str], str]:
         return file.read_text("utf-8") if file is not None and file.is_file() else ""
 
     return read
+
+
+def _not_followed(performance: Performance, clean: Clean, options: Options) -> Mapping[str, str]:
+    """What others are told by the clean run of a single function: who they are, and what they do, is not looked at."""
+    told: dict[str, str] = {}
+    for call in clean.calls:
+        if not call.changes or not call.target:
+            continue
+        how = f"what others do about it is proved by --system {shortly(options.template or Path())}"
+        if call.service in TELLING_SERVICES:
+            told[str(call)] = f"an effect by itself; {how}"
+        elif call.service == "dynamodb":
+            table = performance.stage.look_up("dynamodb", "DescribeTable", TableName=call.target)["Table"]
+            if table.get("StreamSpecification", {}).get("StreamEnabled"):
+                told[f"stream of {call.target}"] = f"read by nobody here; {how}"
+    return told
 
 
 def _verdict(

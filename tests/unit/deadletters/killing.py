@@ -31,9 +31,11 @@ from redrive.deadletters.hiding import Hidden
 from redrive.deadletters.journal import Journal, open_journal
 from redrive.deadletters.letter import Letter, Origin
 from redrive.deadletters.plan import Action, Canary, Plan, Rule, Stop
-from redrive.deadletters.running import Ports, Redriving
+from redrive.deadletters.ports import Ports
+from redrive.deadletters.running import Redriving
 from redrive.deadletters.sending import Sender
 from redrive.deadletters.sorting import Wishes
+from redrive.deadletters.watching import FirstLetters
 from redrive.testing.world import World
 
 ACCOUNT = "us-east-1:000000000000"
@@ -148,6 +150,7 @@ class Stage:
     """What the function was given."""
     disk: bytes = b""
     exported: list[str] = field(default_factory=list)
+    watch: FirstLetters | None = None
     _saved: Any = None
     _clients: dict[str, Any] = field(default_factory=dict)
 
@@ -190,7 +193,7 @@ class Stage:
         ports = Ports(
             sqs, Sender(lambda service: self.client(service, life)), journal, self.world.clock.now,
             lambda seconds: self.world.advance(seconds=seconds) if seconds else None, lambda: (), export, (Careful(),),
-            receives=3,
+            receives=3, watch=self.watch,
         )  # fmt: skip
         hidden = Hidden(sqs, self.queue, io.StringIO(), hidden_s=HIDDEN_S, wait_s=0, now=self.world.clock.now)
         run = parts.run(self.plan, ports, hidden, wishes)
@@ -305,7 +308,7 @@ def fifo_stage() -> Iterator[Stage]:
     world.close()
 
 
-def moved(world: World, bodies: Sequence[str], *, fifo: bool) -> tuple[str, str]:
+def moved(world: World, bodies: Sequence[str], *, fifo: bool, keeps_policy: bool = False) -> tuple[str, str]:
     """A dead-letter queue and its source; the redrive policy has moved messages from this one to that one."""
     sqs, end = world.client("sqs"), ".fifo" if fifo else ""
     kind = {"FifoQueue": "true"} if fifo else {}
@@ -319,7 +322,8 @@ def moved(world: World, bodies: Sequence[str], *, fifo: bool) -> tuple[str, str]
     world.advance(minutes=6)
     while sqs.receive_message(QueueUrl=orders, MaxNumberOfMessages=10).get("Messages"):
         pass
-    sqs.set_queue_attributes(QueueUrl=orders, Attributes={"RedrivePolicy": ""})
+    if not keeps_policy:
+        sqs.set_queue_attributes(QueueUrl=orders, Attributes={"RedrivePolicy": ""})
     return str(dead), str(orders)
 
 

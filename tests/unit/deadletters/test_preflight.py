@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError
 
 from redrive.core.clock import DAY_MS, MINUTE_MS, format_instant
 from redrive.core.errors import UserError
+from redrive.deadletters.destinations import Destination, To
 from redrive.deadletters.findings import Answer, Finding, Tally, decided
 from redrive.deadletters.letter import Letter
 from redrive.deadletters.preflight import DEDUPLICATED_MS, Gates, Preflight, with_reason
@@ -59,8 +60,8 @@ def world() -> Iterator[World]:
         world.close()
 
 
-def examined(world: World, letter: Letter, **gates: Any) -> list[Finding]:
-    ((*found,),) = Preflight(world.client, world.clock.now, Gates(**gates)).examine([letter])
+def examined(world: World, letter: Letter, to: Destination | None = None, **gates: Any) -> list[Finding]:
+    ((*found,),) = Preflight(world.client, world.clock.now, Gates(**gates)).examine([letter], to)
     return found
 
 

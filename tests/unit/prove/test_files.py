@@ -27,10 +27,10 @@ def handler(event, context):
 """
 
 
-def proved(folder: Path, body: str, faults: int = 1) -> Verdict:
+def proved(folder: Path, body: str, faults: int = 1, *, warm: bool = True) -> Verdict:
     lines = "".join(f"    {line}\n" for line in body.strip("\n").split("\n"))
     (folder / "app_files.py").write_text(HEAD + lines, "utf-8")
-    return prove(subject_of("app_files:handler", folder), Options(faults=faults, bodies=(ORDER,)))
+    return prove(subject_of("app_files:handler", folder), Options(faults=faults, bodies=(ORDER,), warm=warm))
 
 
 def test_each_run_begins_with_an_empty_tmp(tmp_path: Path) -> None:
@@ -42,6 +42,7 @@ with open("/tmp/redrive-test-log.txt", "a") as file:
     file.write("one ")
 done(event, pathlib.Path("/tmp/redrive-test-log.txt").read_text())
 """,
+        warm=False,
     )
 
     assert verdict.counterexample is None

@@ -58,7 +58,7 @@ def test_handler_of_a_sam_template_is_proved_from_where_its_code_lies(template: 
 
     assert verdict.handler == "app:handler"
     assert verdict.counterexample is not None
-    assert [kind.startswith("item in stack-Seen-") for kind in verdict.effects] == [True]
+    assert [kind == "item in Seen" for kind in verdict.effects] == [True]
 
 
 def test_template_that_sam_refuses_cannot_be_proved_and_the_reason_is_sams(template: Path) -> None:

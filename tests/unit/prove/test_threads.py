@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import contextlib
 import itertools
@@ -159,3 +160,19 @@ def test_effect_of_a_coroutine_that_is_refused_does_not_happen(proved: Prover) -
 
     refused = [before for before, entry in itertools.pairwise(log) if entry.endswith("does not answer")]
     assert set(refused) == {"begun"}
+
+
+def by_a_library(event: Any, context: Any) -> None:
+    done = threading.Event()
+
+    def work() -> None:
+        threading.Event().wait(0.05)
+        done.set()
+
+    _thread.start_new_thread(work, ())
+    done.wait()
+    put(order_of(event))
+
+
+def test_thread_that_a_library_starts_by_itself_is_waited_for(proved: Prover) -> None:
+    assert proved(by_a_library, bodies=ORDER, faults=1).counterexample is None

@@ -14,9 +14,12 @@ from dataclasses import dataclass
 from redrive.core.documents import Document, dump_json
 from redrive.languages.states.bindings import Bindings
 from redrive.languages.states.definition import ABSENT, Catcher, Map, Parallel, Pass, State, Task
-from redrive.languages.states.errors import RESULT_PATH_MATCH_FAILURE, StatesError
+from redrive.languages.states.errors import DATA_LIMIT_EXCEEDED, RESULT_PATH_MATCH_FAILURE, StatesError
 from redrive.languages.states.paths import Path, UnwritablePath, write
+from redrive.languages.states.payloads import payload_bytes
 from redrive.languages.states.templates import Template
+
+ASSIGN_BYTES_MAX = 262_144
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,14 @@ def caught_output(state: State, catcher: Catcher, raw: object, error: object, bi
 
 def assigned(assign: tuple[tuple[str, Template], ...], root: object, bindings: Bindings) -> Mapping[str, object]:
     """The values of an Assign; each sees the variables as they were before. Errors: StatesError."""
-    return {name: template.value(root, bindings) for name, template in assign}
+    if not assign:
+        return {}
+    values = {name: template.value(root, bindings) for name, template in assign}
+    if payload_bytes(values) > ASSIGN_BYTES_MAX:
+        raise StatesError(
+            DATA_LIMIT_EXCEEDED, f"The variables of one Assign exceed the maximum of {ASSIGN_BYTES_MAX} bytes."
+        )
+    return values
 
 
 def error_output(error: str | None, cause: str | None) -> Document:

@@ -5,8 +5,8 @@ long as their answers are known, and its end is the known one. When an answer is
 is given the answers that were met so far, and goes on by itself. Each sixteenth run that is known to its end runs even
 so: a handler that does anything else then is not the same from run to run, and from then on all runs have their code.
 
-It holds for handlers whose modules are imported anew for each run, and as long as a run makes calls of boto3, requests
-over HTTP and pauses alone: see `Course.stop`.
+It holds for handlers whose modules are imported anew, or are as they were after an earlier run; and as long as a run
+makes calls of boto3, requests over HTTP and pauses alone: see `Course.stop`.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ class End:
 
     answer: Answer
     said: str
+    is_remembered: bool = False
+    """Whether its environment remembers anything of it: then the code has to run, so that it does."""
 
 
 @dataclass(frozen=True, slots=True)

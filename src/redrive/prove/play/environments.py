@@ -9,9 +9,12 @@ Source: https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 
 from redrive.prove.play.faults import Reuse
+from redrive.prove.process.files import TEMPORARY
 from redrive.prove.process.memory import Memory, memory_of
 from redrive.prove.process.subject import Modules, Subject
 
@@ -28,10 +31,18 @@ class Idle:
     """The number of its last run."""
     modules: Modules
     memory: Memory
+    files: Mapping[str, bytes]
+    """What is under /tmp."""
     remembers: tuple[str, ...]
     """The names of its modules that hold something else than after an import."""
     has_asked: bool
     """Whether its modules have made a call while they were imported: another import may be told something else."""
+
+    @property
+    def told(self) -> str:
+        """What it remembers, as text."""
+        files = [(name, sha256(content).hexdigest()) for name, content in sorted(self.files.items())]
+        return repr((sorted(self.memory.told.items()), files))
 
 
 @dataclass(slots=True)
@@ -67,7 +78,7 @@ class Environments:
 
     def told(self) -> str:
         """The idle environments as text: two histories in which it is equal continue alike."""
-        return "" if not self.idle else repr([(one.function, sorted(one.memory.told.items())) for one in self.idle])
+        return "" if not self.idle else repr([(one.function, one.told) for one in self.idle])
 
     def take(self, function: str) -> Environment:
         """The environment for the next run of a function."""
@@ -90,17 +101,27 @@ class Environments:
         if self.are_kept and subject.name not in self._new:
             self._new[subject.name] = memory_of(environment.modules)
 
-    def give_back(self, environment: Environment, subject: Subject, function: str, run: int) -> None:
-        """A run has ended, and its process lives. An environment that is as a new one is none to keep."""
+    def give_back(
+        self, environment: Environment, subject: Subject, function: str, run: int, files: Mapping[str, bytes]
+    ) -> bool:
+        """A run has ended, and its process lives: whether its environment is kept. One that is as a new one is not."""
         if not self.are_kept or not environment.is_begun or not environment.modules:
-            return
+            return False
         memory, new = memory_of(environment.modules), self._new[subject.name]
         if memory.unkept:
             self.unkept = memory.unkept
-            return
-        if memory.told == new.told and not environment.has_asked:
-            return
-        idle = Idle(function, run, environment.modules, memory, memory.names_changed(new), environment.has_asked)
+            return False
+        if memory.told == new.told and not environment.has_asked and not files:
+            return False
+        idle = Idle(
+            function, run, environment.modules, memory, files, (*memory.names_changed(new), *map(_under_tmp, files)),
+            environment.has_asked,
+        )  # fmt: skip
         others = [one for one in self.idle if one.function == function]
         dropped = others[KEPT_MAX - 1 :]
         self.idle = (idle, *(one for one in self.idle if one not in dropped))
+        return True
+
+
+def _under_tmp(name: str) -> str:
+    return f"{TEMPORARY}/{name}"

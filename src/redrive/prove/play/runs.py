@@ -42,7 +42,8 @@ class Runs:
         run.environment = state.environments.take(invocation.function_name)
         idle = run.environment.idle
         if idle is not None:
-            run.meet(state.stage.now, sorted(idle.memory.told.items()))
+            run.meet(state.stage.now, idle.told)
+            state.files.put_back(run.number, idle.files)
         state.running.append(run)
         state.surroundings.begin(f"run {invocation.request_id}", state.stage.now)
         delivered = self._delivered(run, invocation)
@@ -62,24 +63,35 @@ class Runs:
             raise Known
         if state.escape is not None:
             raise state.escape
-        if run.death is None:
-            state.environments.give_back(run.environment, subject, invocation.function_name, run.number)
         return self._result(run, end)
 
     def _end_of(self, invocation: Invocation, run: Run) -> End:
         """Play a run to its end: without its code, if all of it is known."""
         state, behaviour = self._state, self.behaviour
         is_known = behaviour is not None and behaviour.is_the_same and isinstance(run.subject, NamedSubject)
-        if behaviour is None or not is_known or state.environments.are_kept:  # What modules remember is not known here.
-            return End(self._run(invocation, run), state.surroundings.said)
-        beginning = (invocation.function_arn, invocation.request_id, invocation.payload, run.deadline_at)
+        if behaviour is None or not is_known:
+            return self._played(invocation, run)
+        remembered = "" if run.environment.idle is None else run.environment.idle.told
+        beginning = (invocation.function_arn, invocation.request_id, invocation.payload, run.deadline_at, remembered)
         run.course = behaviour.course((state.stage.now, *beginning), run, lambda: state.stage.now)
         end = run.course.follow()
-        if end is None or behaviour.is_tried():
-            end = End(self._run(invocation, run), state.surroundings.said)
+        if end is None or end.is_remembered or behaviour.is_tried():
+            end = self._played(invocation, run)
             if state.escape is None and run.death is None:
                 run.course.ended(end)
         return end
+
+    def _played(self, invocation: Invocation, run: Run) -> End:
+        """Run the code to its end, and keep its environment if that remembers anything."""
+        state = self._state
+        end = End(self._run(invocation, run), state.surroundings.said)
+        if state.is_over or state.escape is not None or run.death is not None:
+            return end
+        files = state.files.contents(run.number) if state.environments.are_kept else {}
+        is_kept = state.environments.give_back(
+            run.environment, run.subject, invocation.function_name, run.number, files
+        )
+        return replace(end, is_remembered=is_kept)
 
     def _begun(self, invocation: Invocation, subject: Subject) -> Run:
         state = self._state

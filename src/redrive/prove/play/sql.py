@@ -54,6 +54,8 @@ _OUTCOMES = {
     SERIALIZATION: "another transaction came between", ABORTED: "the transaction has failed before",
 }  # fmt: skip
 """Refusals, for the user."""
+_PER_RUN = 1_000
+"""More connections than a run makes: one that an environment keeps from an earlier run has a number of its own."""
 _ENDS = frozenset({"COMMIT", "END"})
 
 
@@ -81,7 +83,7 @@ class Sql:
     def connect(self, run: int) -> int:
         """The number of a new connection of a run."""
         self._connections[run] = self._connections.get(run, 0) + 1
-        return self._connections[run]
+        return run * _PER_RUN + self._connections[run]
 
     def end(self, run: int) -> None:
         """A run has ended, however: its connections are gone, and its open transactions are rolled back."""

@@ -1,4 +1,4 @@
-"""Files of the handler: each run has a /tmp of its own that is empty at first, and nothing else can be written to.
+"""Files of the handler: each environment has a /tmp that is empty at first, and nothing else can be written to.
 
 A new execution environment has an empty /tmp, and all else of a function's file system is read-only. So paths under
 /tmp are led into a folder that is deleted when the run ends, and a write anywhere else is refused with the error that
@@ -19,7 +19,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol, cast
@@ -81,6 +81,21 @@ class Files:
                 stack.enter_context(replaced(function, "__defaults__", defaults))
             stack.callback(self._forget_all)
             yield
+
+    def contents(self, run: int) -> Mapping[str, bytes]:
+        """The files under /tmp at the end of a run, by their paths there."""
+        folder = self._folders.get(run)
+        with self._busy():
+            found = () if folder is None else sorted(Path(folder).rglob("*"))
+            return {one.relative_to(folder or "").as_posix(): one.read_bytes() for one in found if one.is_file()}
+
+    def put_back(self, run: int, contents: Mapping[str, bytes]) -> None:
+        """Have a run begin with these files under /tmp: its environment was used before."""
+        for name, content in contents.items():
+            file = Path(self._folder(run)) / name
+            with self._busy():
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content)
 
     def end(self, run: int) -> None:
         """A run has ended, however: its environment is gone."""
@@ -161,18 +176,24 @@ class Files:
         elif name in looked:
             self._told(
                 f"file {name}",
-                "absent when a run begins: the handler looks at it before it writes it, and each run is played in a "
-                "new environment. A warm environment keeps it, another one never has it",
+                "absent in a new environment: the handler looks at it before it writes it. An environment that is used "
+                "again keeps it, another one never has it",
             )
 
     def _folder(self, run: int) -> str:
         if run not in self._folders:
-            self._is_busy = True
-            try:
+            with self._busy():
                 self._folders[run] = tempfile.mkdtemp(prefix="redrive-prove-tmp-")
-            finally:
-                self._is_busy = False
         return self._folders[run]
+
+    @contextmanager
+    def _busy(self) -> Iterator[None]:
+        """While entered, no path is led elsewhere: these files are not the handler's own doing."""
+        self._is_busy = True
+        try:
+            yield
+        finally:
+            self._is_busy = False
 
 
 def _kept_removals(removes: object) -> Iterator[tuple[object, tuple[object, ...]]]:

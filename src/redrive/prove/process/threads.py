@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import itertools
 import selectors
 import threading
@@ -27,7 +28,7 @@ from redrive.prove.process.surroundings import Sleep, replaced
 
 LOOKS_S = 0.05
 LOOKS_MAX = 40
-"""How often, and how long each time, the wait for a thread that runs on by itself is polled: 2 s in all."""
+"""How often, and how long each time, a wait that a thread which runs on by itself may end is polled: 2 s in all."""
 
 _MEND = "Prove it with one thread: with a pool of the handler's own replaced, or with a concurrency of 1."
 
@@ -106,7 +107,10 @@ class Threads:
                 return self._wait_really(condition, timeout)
             return self._wait(condition, timeout)
 
+        transfer = importlib.import_module("boto3.s3.transfer")
         with contextlib.ExitStack() as stack:
+            # Transfers by the common runtime have threads and connections of their own, which nobody sees.
+            stack.enter_context(replaced(transfer, "_should_use_crt", lambda _: False))
             stack.enter_context(replaced(selector, "select", select))
             stack.enter_context(replaced(BaseEventLoop, "time", time))
             stack.enter_context(replaced(ThreadPoolExecutor, "submit", submit))
@@ -189,7 +193,8 @@ class Threads:
             self._owner = mine
 
     def _wait(self, condition: threading.Condition, timeout: float | None) -> bool:
-        look = LOOKS_S if any(thread.is_alive() for thread in self._strangers) else 0
+        # Without a timeout somebody has to end the wait: perhaps a thread that a library has started by itself.
+        look = LOOKS_S if timeout is None or any(thread.is_alive() for thread in self._strangers) else 0
         for _ in range(LOOKS_MAX if timeout is None and look else 1):
             if look and self._wait_really(condition, look):
                 return True

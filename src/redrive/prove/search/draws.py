@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from redrive.core.errors import UserError
-from redrive.prove.calls.sorting import Sorting
 from redrive.prove.effects.contents import Left, facts_of
 from redrive.prove.judge.judge import left_of
 from redrive.prove.play.events import Called, Event
@@ -52,7 +51,7 @@ NO_DRAWS = Draws()
 def draw_of(performance: Performance, seed: int, play: Callable[[Performance], Sequence[Event]]) -> Draw | None:
     """What a clean run with this seed does; None if it fails."""
     own = f"sqs:*:{performance.trigger.queue_name}"
-    performance.journal.sorting = Sorting(ignored=(own,))
+    performance.journal.sorting = replace(performance.journal.sorting, ignored=(own,))
     try:
         events = play(performance)
     except UserError:

@@ -235,13 +235,13 @@ class Stage:
     def save(self) -> Saved:
         """Save the whole state, for `load`."""
         others = tuple(one.save() for one in self.attached)
-        return Saved(self.contents.save(), self.now, self._serial, others)
+        return Saved(self.contents.save(), self.now, self._serial, dict(self._asked), others)
 
     def load(self, saved: Saved) -> None:
         """Restore a saved state. Only this can move time backwards."""
         self.contents.load(saved.world)
         self.clock.set(saved.now)
-        self._serial = saved.serial
+        self._serial, self._asked = saved.serial, dict(saved.asked)
         for number, one in enumerate(self.attached):
             one.load(saved.others[number] if number < len(saved.others) else None)
 

@@ -7,7 +7,7 @@ that it had there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -23,12 +23,15 @@ T_co = TypeVar("T_co", covariant=True)
 class Saved:
     """The state of a stage at an instant.
 
-    `serial` counts the legs that have begun at that instant; `others` are the other parts of the world.
+    `serial` counts the legs that have begun at that instant; `asked`, how often each kind of question was asked on the
+    leg: what is made later, such as a table that a handler needs, must not get the ids of what is there. `others` are
+    the other parts of the world.
     """
 
     world: World
     now: Instant
     serial: int
+    asked: Mapping[object, int]
     others: tuple[object, ...] = ()
 
 

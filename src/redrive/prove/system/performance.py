@@ -33,12 +33,12 @@ _ANOTHER = "an invocation by another function"
 class SystemPerformance(Performance):
     """The functions of a system, its entrance, and a stage for them."""
 
-    def __init__(self, circuit: Circuit, *, seed: int, given: Given) -> None:
+    def __init__(self, circuit: Circuit, *, seed: int, given: Given, is_warm: bool = False) -> None:
         self._circuit = circuit
         parts = circuit.wiring.parts.taking_part
         first = parts[circuit.entrance.functions[0]].subject
         others = {name: part.subject for name, part in parts.items()}
-        super().__init__(first, seed=seed, given=given, others=others)
+        super().__init__(first, seed=seed, given=given, others=others, is_warm=is_warm)
 
     def begin(self, trigger: Trigger) -> None:
         super().begin(trigger)

@@ -26,13 +26,14 @@ from redrive.prove.process.clients import remembered_clients
 from redrive.prove.process.surroundings import is_set
 from redrive.prove.proving import replayed_in, searched_in
 from redrive.prove.search.clean import Clean, play_clean
-from redrive.prove.search.draws import Draws
+from redrive.prove.search.draws import DRAWS_LOOKED_AT, Draws, draw_of, draws_of
 from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.search import Progress
 from redrive.prove.stage.positions import skip_to_end
 from redrive.prove.stage.records import put_old_images, table_of
 from redrive.prove.stage.stage import SCOPE, START, Stage
 from redrive.prove.stage.streams import RECORDS_KEPT_MS
+from redrive.prove.stage.tape import Saved
 from redrive.prove.stage.template import STACK, deploy
 from redrive.prove.stage.trigger import RETENTION_S, Trigger, with_messages
 from redrive.prove.system.advice import advice_for_system
@@ -108,7 +109,7 @@ def _prepared(options: Options) -> Iterator[World]:
         saved = stage.save()
 
         def performed(seed: int) -> Performance:
-            return SystemPerformance(circuit, seed=seed, given=options.given)
+            return SystemPerformance(circuit, seed=seed, given=options.given, is_warm=options.warm)
 
         made_up: Mapping[str, str] = {}
         with contextlib.closing(performed(options.seed)) as performance:
@@ -117,13 +118,27 @@ def _prepared(options: Options) -> Iterator[World]:
             with performance.entered(Short(performance.stage)):
                 _play_clean(performance, circuit)
             made_up = performance.made_up
+        draws = _draws(performed, trigger, saved, options.seed)
         elsewhere = left_in_another(performed, trigger, saved, options.seed)
         yield World(
             options.template.name, trigger, saved, {**trigger.guesses, **made_up}, options.seed, elsewhere,
-            Draws((options.seed,)), performed, search=SystemSearch, advice=advice_for_system,
+            draws, performed, search=SystemSearch, advice=advice_for_system,
             told=lambda performance, clean: _told(deployed, entrance, performance.journal, clean),
             roots=[folder for part in deployed.parts.taking_part.values() for folder in part.subject.places],
         )  # fmt: skip
+
+
+def _draws(performed: Callable[[int], Performance], trigger: Trigger, saved: Saved, seed: int) -> Draws:
+    """How what the system does differs with what its functions draw."""
+    draws = []
+    for one in range(seed, seed + DRAWS_LOOKED_AT):
+        with contextlib.closing(performed(one)) as performance:
+            performance.stage.load(saved)
+            performance.begin(trigger)
+            with performance.entered(Short(performance.stage)):
+                draw = draw_of(performance, one, play_clean)
+        draws += [] if draw is None else [draw]
+    return draws_of(draws) if draws else Draws((seed,))
 
 
 def _deployed(stage: Stage, template: Path, options: Options, unpacked: Path) -> _Deployed:

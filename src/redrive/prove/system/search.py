@@ -42,7 +42,7 @@ class SystemSearch(Search):
             return
         mappings = self._performance.trigger.mappings
         for number in range(mappings):
-            leg = Leg(Act.REREAD, message=number)
+            leg = Leg(Act.REREAD, message=number, reuse=here.leg.reuse)
             yield replace(here, leg=leg, faults=here.faults + 1, is_clean=False)
 
     def _acts(self, message: int, delay_ms: int, *, is_pending: bool) -> Iterator[Act]:

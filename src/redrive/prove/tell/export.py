@@ -83,6 +83,7 @@ def _settings(verdict: Verdict, options: Options, file: Path | None, root: Path 
         "ledgers": list(options.ledgers),
         "stable_results": options.stable_results,
         "given": dict(options.given.document),
+        "concurrent": 0 if options.concurrent == 1 else options.concurrent,
     }
     places = {"template": options.template, "root": None if file is None or options.is_system else root}
     written = {name: _written(place, file) for name, place in places.items() if place is not None}

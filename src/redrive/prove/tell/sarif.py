@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from redrive.prove.judge.judge import Rule, Violation
 from redrive.prove.process.subject import Place
-from redrive.prove.search.baseline import lasting
+from redrive.prove.search.baseline import Accepted, lasting
 from redrive.prove.tell.result import Conclusion, Result, file_of
 from redrive.prove.tell.story import Step
 from redrive.prove.tell.verdict import Counterexample, Verdict
@@ -60,7 +60,10 @@ def as_sarif(results: Sequence[Result], base: Path, version: str) -> str:
     run = {
         "tool": {"driver": driver},
         "invocations": [_invocation(results)],
-        "results": [_result(one, one.verdict, one.found, base) for one in results if one.verdict and one.found],
+        "results": [
+            *(_result(one, one.verdict, one.found, base) for one in results if one.verdict and one.found),
+            *(_suppressed(one, entry, base) for one in results if one.verdict for entry in one.verdict.accepted),
+        ],
         "columnKind": "unicodeCodePoints",
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
@@ -104,7 +107,7 @@ def _result(result: Result, verdict: Verdict, found: Counterexample, base: Path)
         "ruleIndex": _NUMBERS[violation.rule],
         "level": "error",
         "message": {"text": told},
-        "locations": [_location(found.culprit, result, verdict, base)],
+        "locations": [_location(found.culprit, result, base=base, verdict=verdict)],
         "codeFlows": [
             {
                 "message": {"text": result.sentence},
@@ -121,14 +124,28 @@ def _result(result: Result, verdict: Verdict, found: Counterexample, base: Path)
     }
 
 
-def _fingerprint(name: str, violation: Violation) -> str:
+def _suppressed(result: Result, entry: Accepted, base: Path) -> dict[str, object]:
+    """A finding that occurs and is accepted: a reader shows it as closed, with the reason."""
+    return {
+        "ruleId": _id(entry.rule),
+        "ruleIndex": _NUMBERS[entry.rule],
+        "level": "error",
+        "message": {"text": f"{result.name}: {entry.rule.value}: {entry.subject}"},
+        "locations": [_location(None, result, base=base)],
+        "partialFingerprints": {_FINGERPRINT: _fingerprint(result.name, entry)},
+        "suppressions": [{"kind": "external", "status": "accepted", "justification": entry.reason}],
+        "properties": {"function": result.name},
+    }
+
+
+def _fingerprint(name: str, violation: Violation | Accepted) -> str:
     words = (name, violation.rule.value, lasting(violation.subject))
     return hashlib.sha256("\n".join(words).encode()).hexdigest()[:32]
 
 
-def _location(place: Place | None, result: Result, verdict: Verdict, base: Path) -> dict[str, object]:
+def _location(place: Place | None, result: Result, *, base: Path, verdict: Verdict | None = None) -> dict[str, object]:
     """The line of a finding. Without one it is in the template, or in the working directory: readers demand a file."""
-    physical = None if place is None else _physical(place, verdict, base)
+    physical = None if place is None or verdict is None else _physical(place, verdict, base)
     if physical is not None:
         return {"physicalLocation": physical}
     template = result.template

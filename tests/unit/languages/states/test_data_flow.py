@@ -203,3 +203,13 @@ def test_jsonata_that_fails_names_its_field(expression: str, rest: str) -> None:
     assert raised.value.error == "States.QueryEvaluationError"
     assert raised.value.location == "Output/result"
     assert raised.value.cause == f"The JSONata expression '{expression}' specified for the field 'Output/result' {rest}"
+
+
+def test_variables_of_one_state_have_at_most_256_kibibytes() -> None:
+    one = state({"Type": "Pass", "Assign": {"v.$": "$.v"}, "End": True})
+    most = "a" * (262_144 - len('{"v":""}'))
+
+    assert output_of(one, {}, {"v": most}, bindings()).variables == {"v": most}
+    with pytest.raises(StatesError) as raised:
+        output_of(one, {}, {"v": most + "a"}, bindings())
+    assert raised.value.error == "States.DataLimitExceeded"

@@ -319,3 +319,17 @@ def test_definition_that_nests_without_end_is_refused_and_not_followed() -> None
 
     with pytest.raises(MalformedDefinition):
         read_definition(text)
+
+
+def test_variables_of_an_outer_scope_are_not_assigned_inside() -> None:
+    inner = {"StartAt": "P", "States": {"P": {"Type": "Pass", "Assign": {"v": 2}, "End": True}}}
+    inline = {"Type": "Map", "ItemProcessor": inner, "Assign": {"v": 1}, "End": True}
+    apart = {**inner, "ProcessorConfig": {"Mode": "DISTRIBUTED", "ExecutionType": "STANDARD"}}
+
+    assert _told({"X": inline}) == [
+        (
+            "SCHEMA_VALIDATION_FAILED: The variable 'v' is assigned in an outer scope already at "
+            "/States/X/ItemProcessor/States/P/Assign"
+        )
+    ]
+    assert _told({"X": {**inline, "ItemProcessor": apart}}) == []

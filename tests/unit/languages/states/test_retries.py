@@ -55,7 +55,7 @@ def test_wait_is_the_product_of_the_definition(
     retrier = Retrier(("E",), interval, 99, rate, interval + cap if capped else None)
     exact = Fraction(interval) * Fraction(rate) ** (retry - 1)
 
-    expected = min(exact, interval + cap if capped else 99_999_999)
+    expected = min(exact, Fraction(interval + cap if capped else 99_999_999))
 
     assert delay_s(retrier, retry) == pytest.approx(float(expected))
 

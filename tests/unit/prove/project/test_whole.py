@@ -140,7 +140,7 @@ def test_handler_is_proved_with_the_function_of_its_file_where_two_have_the_same
     found = prove("sending/app.py:handler", "--template", "template.yaml")
 
     assert found.exit_code == 1, found.output
-    assert "message to stack-Mails" in found.stdout
+    assert "message to Mails" in found.stdout
 
 
 def test_event_for_several_functions_is_refused(project: Project, prove: Command) -> None:

@@ -369,3 +369,22 @@ def test_attributes_and_group_of_the_message_that_comes_in_are_kept(tmp_path: Pa
 
     assert rule_of(verdict) == ""
     assert runs(verdict) == {"Bill": 1}
+
+
+DRAWS = """
+import json, os, random, boto3
+
+def handler(event, context):
+    for record in event["Records"]:
+        order = json.loads(record["body"])["order"]
+        for part in range(random.randint(1, 3)):
+            boto3.client("dynamodb").put_item(TableName=os.environ["TABLE"], Item={"id": {"S": f"{order}/{part}"}})
+"""
+
+
+def test_system_that_draws_is_judged_on_several_draws(tmp_path: Path) -> None:
+    verdict = proved(line(tmp_path, DRAWS))
+
+    assert verdict.draws > 1
+    assert verdict.drawn == {"item in Bills": (1, 3)}
+    assert verdict.counterexample is None

@@ -284,6 +284,7 @@ def test_each_function_alone_is_acquitted_and_the_system_pays_twice(tmp_path: Pa
     together = proved(template)
 
     assert [rule_of(one) for one in alone] == ["", ""]
+    assert "what others do about it is proved by --system" in alone[0].assumptions["stream of Orders"]
     assert rule_of(together) == "repeated"
     assert "of Pay" in told(together)
     assert together.counterexample is not None

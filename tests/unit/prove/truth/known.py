@@ -8,6 +8,7 @@ messages: [{"id": "order-1"}]         the messages, where there are several
 rule: repeated                        the rule that it breaks, or `safe`
 cause: key of the delivery            what the advice is about
 drawn: item in audits                 effects that are there by chance
+concurrent: 2                         another message at once, made of the first one
 faults: 1                             fewer faults than the test's, where two take too long
 """
 
@@ -68,6 +69,7 @@ class Known:
             trigger=None if "template" in self.facts else trigger,
             template=HANDLERS / self.facts["template"] if "template" in self.facts else None,
             bodies=self._bodies(trigger),
+            concurrent=int(self.facts.get("concurrent", 1)),
             given=NOTHING_GIVEN if given is None else given_of(given),
         )
 

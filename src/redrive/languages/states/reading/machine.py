@@ -17,6 +17,7 @@ from redrive.languages.states.graph import all_states, reachable, targets_of
 from redrive.languages.states.json_faults import JsonFault, read_json
 from redrive.languages.states.reading.fields import SECONDS_MAX, Faults, Fields
 from redrive.languages.states.reading.states import read_state
+from redrive.languages.states.reading.variables import check_variables
 
 NAME_CHARACTERS_MAX = 80
 
@@ -53,6 +54,7 @@ def _read(text: str, machine_type: MachineType) -> tuple[StateMachine | None, li
         return None, faults.found
     machine = _machine(document, faults)
     _check_names(machine, faults)
+    check_variables(machine, faults)
     _check_resources(machine, machine_type, faults)
     return machine, faults.found
 

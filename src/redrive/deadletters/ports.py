@@ -1,0 +1,40 @@
+"""What a run of a plan needs from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from redrive.core.clock import Instant
+from redrive.deadletters.contents import Contents
+from redrive.deadletters.destinations import SourcesOf
+from redrive.deadletters.gates import Gate
+from redrive.deadletters.hiding import Spread
+from redrive.deadletters.journal import Journal
+from redrive.deadletters.letter import Letter
+from redrive.deadletters.sending import Sender
+from redrive.deadletters.watching import FirstLetters
+
+RECEIVES = 20
+"""How many receives a round has: two hundred letters share the writes of the journal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """What a run needs from outside. `wait` waits so many seconds; `export` returns when the letters are on disk."""
+
+    sqs: Any
+    sender: Sender
+    journal: Journal
+    now: Callable[[], Instant]
+    wait: Callable[[float], None]
+    sources: SourcesOf
+    export: Callable[[Sequence[Letter]], None]
+    gates: Sequence[Gate] = ()
+    spread: Spread = map
+    receives: int = RECEIVES
+    watch: FirstLetters | None = None
+    """Asks what became of the first letters; without it only their return to the queue tells."""
+    contents: Contents | None = None
+    """Fetches work that letters do not hold; without it they stay."""
