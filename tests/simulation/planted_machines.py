@@ -19,10 +19,10 @@ from tests.simulation.planted import Plant
 
 def making_a_transition_twice() -> AbstractContextManager[object]:
     """A message is sent in one transaction, and the transition that sends it is made again in the next."""
-    original = running.advance
+    original = vars(running)["advance"]
 
     def advance(progress: Any, *, limit: int) -> int:
-        left = original(progress, limit=limit)
+        left: int = original(progress, limit=limit)
         for wish in list(progress.wishes):
             if progress.position.frames[wish.frame].state == "Send" and not progress.position.redrives:
                 progress.position.redrives = 1
@@ -38,7 +38,7 @@ def making_a_transition_twice() -> AbstractContextManager[object]:
             return
         granted(tx, live, wish)
 
-    granted = running.grant
+    granted = vars(running)["grant"]
     stack = ExitStack()
     stack.enter_context(patch.object(running, "advance", advance))
     stack.enter_context(patch.object(running, "grant", grant))
@@ -47,7 +47,7 @@ def making_a_transition_twice() -> AbstractContextManager[object]:
 
 def forgetting_a_retry() -> AbstractContextManager[object]:
     """A retry of a function is not counted."""
-    original = leaving.decide
+    original = vars(leaving)["decide"]
 
     def decide(state: Any, error: Any, counts: Mapping[int, int], entropy: Any) -> Any:
         return original(state, error, {index: count - 1 for index, count in counts.items()}, entropy)
@@ -57,7 +57,7 @@ def forgetting_a_retry() -> AbstractContextManager[object]:
 
 def giving_up_before_the_retries_are_used_up() -> AbstractContextManager[object]:
     """The last retry is not made."""
-    original = leaving.decide
+    original = vars(leaving)["decide"]
 
     def decide(state: Any, error: Any, counts: Mapping[int, int], entropy: Any) -> Any:
         decided = original(state, error, counts, entropy)
@@ -80,7 +80,7 @@ def catching_after_a_success() -> AbstractContextManager[object]:
         leaving.enter_next(progress, frame, state.catch[0].next, frame.input)
 
     stack = ExitStack()
-    stack.enter_context(patch.object(calling.tasks, "succeeded", succeeded))
+    stack.enter_context(patch.object(tasks, "succeeded", succeeded))
     return stack
 
 

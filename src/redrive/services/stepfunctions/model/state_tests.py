@@ -137,8 +137,8 @@ def shown_test(test: StateTest) -> Document:
     exited = next((event for event in reversed(progress.events) if _kind(event).endswith("StateExited")), None)
     frame = progress.position.frames.get(ROOT)
     if exited is not None:
-        shown["output"] = exited[4]["output"]
-        test.inspected.setdefault("afterResultPath", exited[4]["output"])
+        shown["output"] = _details(exited)["output"]
+        test.inspected.setdefault("afterResultPath", _details(exited)["output"])
     if frame is not None and frame.mode is Mode.ENTER and exited is not None:
         shown["nextState"] = frame.state
     failure = _failure(progress.events)
@@ -162,8 +162,9 @@ def _status(test: StateTest) -> str:
 
 def _failure(events: list[KeptEvent]) -> Document:
     for event in reversed(events):
-        if _kind(event).endswith(("Failed", "TimedOut")) and event[4]:
-            return {"error": event[4].get("error"), "cause": event[4].get("cause")}
+        details = _details(event)
+        if _kind(event).endswith(("Failed", "TimedOut")) and details:
+            return {"error": details.get("error"), "cause": details.get("cause")}
     return {}
 
 
@@ -191,6 +192,12 @@ def _inspect_input(test: StateTest, frame: Frame, state: State) -> None:
                 test.inspected["afterParameters"] = dump_json(effective_input(state, frame.input, bindings))
     except StatesError:
         return  # The state itself tells of it.
+
+
+def _details(event: KeptEvent) -> Document:
+    details = event[4]
+    assert isinstance(details, dict), "an event has details, which may be empty"
+    return details
 
 
 def _kind(event: KeptEvent) -> str:

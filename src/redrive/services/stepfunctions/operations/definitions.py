@@ -80,7 +80,7 @@ def run_one_state(
     live.progress.position.tasks = int((state_configuration or {}).get("retrierRetryCount") or 0)
     test = StateTest(live.progress, inspection_level)
     if variables is not None:
-        live.progress.outer = dict(read_input(variables))
+        live.progress.outer = _object(variables)
     wish = run_state(test, value, mocked)
     return shown_test(test) if wish is None else _perform(tx, live, test, wish)
 
@@ -110,6 +110,14 @@ def _perform(tx: Transaction, live: Live, test: StateTest, wish: CallWish) -> Do
     return shown_test(test)
 
 
+def _object(text: str) -> Document:
+    """An object that a test of a state is given as JSON. Errors: InvalidExecutionInput; ValidationException."""
+    value = read_input(text)
+    if not isinstance(value, dict):
+        raise invalid("Invalid Context object provided: it must be a JSON object.")
+    return value
+
+
 def _isolated_execution(
     tx: Transaction, caller: Caller, machine: str, role_arn: str, value: object, context: str | None
 ) -> Live:
@@ -120,7 +128,7 @@ def _isolated_execution(
         StoredType.STANDARD, "", role_arn, "{}", tx.now,
     )  # fmt: skip
     position = Position()
-    given = {} if context is None else dict(read_input(context))
+    given = {} if context is None else _object(context)
     progress = Progress(
         compiled(machine), position, tx.now, tx.entropy, {**context_of(execution, position, value), **given},
         lambda frame, task: f"{frame}.{task}", caller.region,
