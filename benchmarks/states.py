@@ -7,7 +7,7 @@ import io
 import json
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -70,7 +70,7 @@ def _world(path: Path) -> World:
     return world
 
 
-def _policy(statement: dict[str, object]) -> str:
+def _policy(statement: Mapping[str, object]) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 

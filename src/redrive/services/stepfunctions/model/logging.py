@@ -43,7 +43,7 @@ def is_logged(configuration: Document, event: KeptEvent) -> bool:
 def record_of(event: KeptEvent, arn: str, redrives: int, *, with_data: bool) -> Document:
     """An event as a log has it."""
     shown = shown_event(event, with_data=with_data)
-    details = next((value for name, value in shown.items() if name.endswith("Details")), {})
+    details: Document = next((value for name, value in shown.items() if name.endswith("Details")), {})
     return {
         "id": str(shown["id"]), "type": shown["type"], "details": details,
         "previous_event_id": str(shown["previousEventId"]), "event_timestamp": str(shown["timestamp"]),
