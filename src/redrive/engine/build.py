@@ -314,7 +314,7 @@ def build_workers(
         KeyWorker(),
         LifecycleWorker(),
         MacroWorker(),
-        MapRunWorker(),
+        MapRunWorker(log),
         MappingWorker([queues], log),
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
