@@ -63,8 +63,8 @@ LEFT_TABLES = (
 )  # fmt: skip
 """The tables whose rows are what runs have left behind."""
 TELLING_TABLES = (
-    "archive_minutes", "attempts", "execution_events", "facts", "links", "log_events", "metrics", "moves", "notes",
-    "runs",
+    "alarm_history", "archive_minutes", "attempts", "execution_events", "facts", "links", "log_events", "metrics",
+    "moves", "notes", "runs",
 )  # fmt: skip
 """The tables whose rows record what happened, and decide nothing."""
 SETTLED_TABLES = ("blobs", "resources")
