@@ -243,8 +243,8 @@ class Tables:
 
     __slots__ = (
         "alarm_history", "archives", "attempts", "blobs", "bodies", "database", "dedup", "deliveries", "executions",
-        "facts", "items", "log_events", "messages", "meters", "objects", "resources", "runs", "streams", "timers", "tokens",
-        "uploads",
+        "facts", "items", "log_events", "messages", "meters", "objects", "resources", "runs", "streams", "timers",
+        "tokens", "uploads",
     )  # fmt: skip
 
     def __init__(
@@ -345,7 +345,8 @@ class Transaction:
     __slots__ = (
         "_depth", "_is_guarded", "_tables", "alarm_history", "archives", "attempts", "blobs", "bodies", "cause",
         "dedup", "deliveries", "digests", "entropy", "executions", "facts", "items", "log_events", "messages", "meters",
-        "metrics", "now", "objects", "resources", "runs", "services", "streams", "timers", "tokens", "topics", "uploads",
+        "metrics", "now", "objects", "resources", "runs", "services", "streams", "timers", "tokens", "topics",
+        "uploads",
     )  # fmt: skip
 
     def __init__(
