@@ -21,7 +21,6 @@ from redrive.cli.output import print_json, print_table, wants_json
 from redrive.cli.paragraphs import print_paragraph
 from redrive.cli.passing_time import time_of
 from redrive.cli.reading_letters import WAIT_S_ON_AWS, counted, look_at
-from redrive.cli.run_files import discarded_of, export_letters, journal_of, opened_journal
 from redrive.core.clock import Instant, format_instant
 from redrive.core.errors import UserError
 from redrive.deadletters.account import Account
@@ -36,6 +35,7 @@ from redrive.deadletters.peek import HIDDEN_S_MAX, depth_of, hidden_s_for
 from redrive.deadletters.plan import By, MalformedPlan, Plan, read_plan
 from redrive.deadletters.ports import Ports
 from redrive.deadletters.preflighted import Preflighted
+from redrive.deadletters.run_files import discarded_of, export_letters, journal_of, opened_journal
 from redrive.deadletters.running import Redriving
 from redrive.deadletters.sending import Sender
 from redrive.deadletters.sorting import Refined, Wishes, as_it_is
