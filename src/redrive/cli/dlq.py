@@ -9,6 +9,7 @@ from redrive.cli.dlq_discard import discard
 from redrive.cli.dlq_export import export
 from redrive.cli.dlq_list import list_queues
 from redrive.cli.dlq_plan import plan
+from redrive.cli.dlq_recover import recover
 from redrive.cli.dlq_redrive import redrive
 from redrive.cli.dlq_runbook import print_runbook
 from redrive.cli.dlq_show import show
@@ -25,5 +26,5 @@ def command() -> None:
     """
 
 
-for _command in (list_queues, show, triage, print_runbook, check, export, plan, redrive, discard, undo):
+for _command in (list_queues, show, triage, print_runbook, check, export, plan, redrive, recover, discard, undo):
     command.add_command(_command)

@@ -66,7 +66,7 @@ def run_plan(
 ) -> None:  # fmt: skip
     """Run a plan, print the account, and end with its exit code. Errors: UserError."""
     journal_file = journal_file or journal_of(plan_file)
-    account = _run(place, plan, plan_file, journal_file, wishes, wanted)
+    account = account_of(place, plan, plan_file, journal_file, wishes, wanted)
     if wants_json(as_json):
         print_json(account.document | {"journal": str(journal_file)})
     else:
@@ -77,9 +77,10 @@ def run_plan(
         sys.exit(FINDING)
 
 
-def _run(
+def account_of(
     place: Place, plan: Plan, plan_file: Path, journal_file: Path, wishes: Wishes, wanted: WantedGates | None
 ) -> Account:
+    """Run a plan. Errors: UserError."""
     now, wait = time_of(place)
     gates: list[Gate] = [UnchangedEvents(place.client)]
     asked = None if wanted is None else wanted.gates(place, plan.queue, now, plan.keys)
