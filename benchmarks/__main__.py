@@ -19,12 +19,15 @@ from benchmarks import (
     handler,
     kinesis,
     lag,
+    logs,
+    metrics,
     patterns,
     prove,
     s3,
     schedules,
     sns,
     startup,
+    states,
     stores,
     travel,
 )
@@ -36,7 +39,7 @@ from benchmarks.sqs import Measured
 
 SUITES = (
     "startup", "time", "schedules", "lag", "handler", "patterns", "prove", "sqs", "events", "dynamodb", "kinesis",
-    "sns", "s3", "stores", "dlq",
+    "sns", "s3", "logs", "stores", "dlq", "metrics", "states",
 )  # fmt: skip
 WIDTH_OF_PAPER = 150
 
@@ -59,6 +62,9 @@ def main() -> None:
         show_figures(console, "Schedules, in process", figures)
     if "lag" in wanted:
         results |= _lag(console, arguments)
+    if "metrics" in wanted:
+        results["metrics"] = figures = list(metrics.measure())
+        show_figures(console, "Metrics and alarms, in process, CPU", figures)
     if "handler" in wanted:
         results["handler"] = figures = list(handler.measure())
         show_figures(console, "Handlers, CPU over that of the bare handler", figures)
@@ -86,6 +92,10 @@ def main() -> None:
         results |= {f"sns, {name}": rows for name, rows in topics.items()}
     if "s3" in wanted:
         results |= _s3(console, arguments)
+    if "logs" in wanted:
+        with _redrive(durable=True) as server:
+            results["logs"] = figures = list(logs.measure(server))
+        show_figures(console, "CloudWatch Logs, durable", figures)
     if "stores" in wanted:
         for name, opened in (("in a file", stores.in_file), ("in PostgreSQL", stores.in_postgresql)):
             with opened() as (server, database):
@@ -95,6 +105,9 @@ def main() -> None:
     if "dlq" in wanted:
         results["dlq"] = figures = list(dlq.measure())
         show_figures(console, "Dead letters, by the command line", figures)
+    if "states" in wanted:
+        results["states"] = figures = list(states.measure())
+        show_figures(console, "State machines, in process, durable", figures)
     if arguments.json:
         write_json(arguments.json, results)
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from redrive.prove.search.options import Options
     from redrive.prove.search.order import Progress
     from redrive.prove.stage.trigger import Kind
+    from redrive.prove.tell.result import Result
     from redrive.prove.tell.verdict import Verdict
     from redrive.prove.whole import Provable
 
@@ -208,11 +209,19 @@ def _prove_one(
     else:
         print_verdict(verdict)
     outputs.write([result])
+    _record([result])
     if verdict.counterexample is not None and export is not None:
         write_file(export, as_test(verdict, options, file=export, root=None if subject is None else subject.root))
         click.echo(f"The history is in {export}: a test that fails until the handler is mended.", err=True)
     is_accepted = choices.accept(verdict, options)
     return INTERRUPTED if budget.is_interrupted else 0 if is_accepted else exit_code([result])
+
+
+def _record(results: Sequence[Result]) -> None:
+    from redrive.cli.prove_records import record_verdicts
+    from redrive.core.clock import SystemClock
+
+    record_verdicts(results, Path.cwd(), SystemClock().now())
 
 
 def _proved(
@@ -330,6 +339,7 @@ def _prove_whole(
     (print_json if output == "json" else print_table)(rows)
     results = [row.result(pass_at) for row in rows]
     outputs.write(results)
+    _record(results)
     return INTERRUPTED if budget.is_interrupted else exit_code(results)
 
 

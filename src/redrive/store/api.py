@@ -24,12 +24,14 @@ from redrive.core.limits import Limits
 from redrive.core.own_events import OwnEvent
 from redrive.core.scope import Caller, Scope
 from redrive.store.database import Database
+from redrive.store.tables.alarm_history import AlarmHistoryTable
 from redrive.store.tables.archives import ArchiveTable
 from redrive.store.tables.attempts import AttemptTable
 from redrive.store.tables.blobs import BlobTable
 from redrive.store.tables.bodies import BodyTable, Files
 from redrive.store.tables.dedup import DedupTable
 from redrive.store.tables.deliveries import DeliveryTable
+from redrive.store.tables.executions import ExecutionTable
 from redrive.store.tables.facts import FactTable
 from redrive.store.tables.items import ItemTable
 from redrive.store.tables.log_events import LogEventTable
@@ -115,6 +117,14 @@ class Services(Protocol):
 
         Errors: ServiceError UnknownOperationException (AWS's service has no such operation).
         """
+        ...
+
+    def shown(self, service: str, operation: str, answer: Mapping[str, object]) -> Document:
+        """An answer of `call` as a document with the names of AWS's SDKs: what `read` is for parameters."""
+        ...
+
+    def declares(self, service: str, operation: str, code: str) -> bool:
+        """Whether AWS's model of an operation has an error with this code."""
         ...
 
     def assume_role(
@@ -232,8 +242,9 @@ class Tables:
     """The gateways without state of a transaction. A store creates them once, not for each step."""
 
     __slots__ = (
-        "archives", "attempts", "blobs", "bodies", "database", "dedup", "deliveries", "facts", "items", "log_events",
-        "messages", "meters", "objects", "resources", "runs", "streams", "timers", "tokens", "uploads",
+        "alarm_history", "archives", "attempts", "blobs", "bodies", "database", "dedup", "deliveries", "executions",
+        "facts", "items", "log_events", "messages", "meters", "objects", "resources", "runs", "streams", "timers",
+        "tokens", "uploads",
     )  # fmt: skip
 
     def __init__(
@@ -255,10 +266,12 @@ class Tables:
         self.bodies = BodyTable(database, files)
         self.log_events = LogEventTable(database)
         self.facts = FactTable(database)
+        self.alarm_history = AlarmHistoryTable(database)
         self.archives = ArchiveTable(database)
         self.streams = StreamTable(database)
         self.objects = ObjectTable(database)
         self.uploads = UploadTable(database)
+        self.executions = ExecutionTable(database)
 
     def undone(self) -> None:
         """Clear the gateways' caches after a rollback."""
@@ -282,6 +295,7 @@ class Tables:
         self.attempts.forget()
         self.runs.forget()
         self.bodies.forget()
+        self.executions.forget()
 
 
 class StartAnew(BaseException):
@@ -329,9 +343,10 @@ class Transaction:
     """
 
     __slots__ = (
-        "_depth", "_is_guarded", "_tables", "archives", "attempts", "blobs", "bodies", "cause", "dedup", "deliveries",
-        "digests", "entropy", "facts", "items", "log_events", "messages", "meters", "metrics", "now", "objects",
-        "resources", "runs", "services", "streams", "timers", "tokens", "topics", "uploads",
+        "_depth", "_is_guarded", "_tables", "alarm_history", "archives", "attempts", "blobs", "bodies", "cause",
+        "dedup", "deliveries", "digests", "entropy", "executions", "facts", "items", "log_events", "messages", "meters",
+        "metrics", "now", "objects", "resources", "runs", "services", "streams", "timers", "tokens", "topics",
+        "uploads",
     )  # fmt: skip
 
     def __init__(
@@ -362,10 +377,12 @@ class Transaction:
         self.bodies = tables.bodies
         self.log_events = tables.log_events
         self.facts = tables.facts
+        self.alarm_history = tables.alarm_history
         self.archives = tables.archives
         self.streams = tables.streams
         self.objects = tables.objects
         self.uploads = tables.uploads
+        self.executions = tables.executions
 
     @property
     def is_shared(self) -> bool:

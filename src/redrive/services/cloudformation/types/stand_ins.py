@@ -16,7 +16,6 @@ _TYPES_KEPT = 512
 _OBSERVING = frozenset(
     {
         "AWS::ApplicationInsights::Application",
-        "AWS::CloudWatch::Dashboard",
         "AWS::Logs::QueryDefinition",
         "AWS::ResourceGroups::Group",
         "AWS::XRay::Group",
@@ -44,8 +43,6 @@ _KNOWN_BY_ARN = frozenset(
         "AWS::ElasticLoadBalancingV2::TargetGroup",
         "AWS::MSK::Cluster",
         "AWS::SecretsManager::Secret",
-        "AWS::StepFunctions::Activity",
-        "AWS::StepFunctions::StateMachine",
     }
 )
 
@@ -63,8 +60,6 @@ _ARN_FORMS = {
     "AWS::ECS::Service": ("ecs", "service/"),
     "AWS::ECS::TaskDefinition": ("ecs", "task-definition/"),
     "AWS::KinesisFirehose::DeliveryStream": ("firehose", "deliverystream/"),
-    "AWS::StepFunctions::Activity": ("states", "activity:"),
-    "AWS::StepFunctions::StateMachine": ("states", "stateMachine:"),
 }
 
 
