@@ -34,6 +34,8 @@ The rooms, top to bottom; a room imports only rooms below it:
                draws.py      what differs with what a handler draws, and on which draws it is judged
                reasons.py    why a handler cannot be proved
                unseen.py     what is said of a handler that changes nothing
+               stems.py      where a search goes on: the histories that a history has, with one fault more
+               order.py      the histories with the fewest faults first, whoever plays them
                search.py     all histories up to so many faults, fewest first
                order.py      the order of a search, and what it has come to
                stems.py      the histories that a history has, with one fault more
