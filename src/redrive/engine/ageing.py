@@ -7,6 +7,8 @@ from redrive.delivery.upkeep.bodies import GRACE_MS, BodySweep
 from redrive.delivery.upkeep.metrics import KEPT_MS as METRICS_KEPT_MS
 from redrive.delivery.upkeep.metrics import MetricSweep
 from redrive.delivery.upkeep.worker import RUNS_KEPT_MS, Ageing, RunSweep, TokenSweep
+from redrive.services.cloudwatch.limits import HISTORY_KEPT_MS
+from redrive.services.cloudwatch.retention import AlarmHistorySweep
 from redrive.services.dynamodb.limits import STREAM_RETENTION_MS
 from redrive.services.dynamodb.stream_retention import TableStreamSweep
 from redrive.services.events.archiving import ArchiveSweep
@@ -36,6 +38,7 @@ AGEING: tuple[Ageing, ...] = (
         "what FIFO queues remember of sends and receives", f"{DEDUPLICATION_MS // MINUTE_MS} minutes", _MESSAGES
     ),
     Ageing("data points of metrics", f"{METRICS_KEPT_MS // DAY_MS} days", MetricSweep()),
+    Ageing("the history of alarms", f"{HISTORY_KEPT_MS // DAY_MS} days", AlarmHistorySweep()),
     Ageing("log events", "the retention of their group, if it has one", LogSweep()),
     Ageing("records of streams of Kinesis, and closed shards", "the retention of their stream", StreamSweep()),
     Ageing("archived events", "the retention of their archive, if it has one", _ARCHIVES),

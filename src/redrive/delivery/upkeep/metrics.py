@@ -5,23 +5,56 @@ This module knows no service. Each service provides a sampler for its namespace.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from redrive.core.clock import DAY_MS, MINUTE_MS, Instant
+from redrive.core.clock import DAY_MS, MINUTE_MS, SECOND_MS, Instant
 from redrive.core.errors import Bug
 from redrive.delivery.outside.errand import Result
+from redrive.delivery.sources.watches import readers_of
 from redrive.delivery.upkeep.worker import rest_until, will_age
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.store.api import Transaction
-from redrive.store.tables.metrics import Watched
+from redrive.store.tables.metrics import DataPoint, Series, Watched
 
 # Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_concepts.html
 KEPT_MS = 15 * DAY_MS
 """How long data points with a period of one minute are kept."""
 
+ALARM_TIMER = "cloudwatch.alarm"
+HIGH_RESOLUTION_TIMER = "cloudwatch.alarm.high_resolution"
+INTERVALS_MS = {ALARM_TIMER: MINUTE_MS, HIGH_RESOLUTION_TIMER: 10 * SECOND_MS}
+"""The kinds of timers that read metrics, and the interval at which each of them looks."""
+
 RETENTION = "metrics.retention"
 """The kind of the sweep's timer."""
+
+
+def metric_key(watched: Watched, name: str) -> str:
+    """What stands for a metric among the ARNs of watches (`delivery/sources/watches.py`)."""
+    return f"metric:{watched.scope}/{watched.namespace}/{name}{watched.dimensions}"
+
+
+def publish(tx: Transaction, points: Iterable[tuple[Series, DataPoint]]) -> None:
+    """Write data points, which can be read at once, and tell the readers of their metrics."""
+    oldest: Instant | None = None
+    for series, point in points:
+        tx.metrics.add(series, point)
+        oldest = point.minute if oldest is None else min(oldest, point.minute)
+    if oldest is not None:
+        will_age(tx, RETENTION, oldest + KEPT_MS)
+        tell_readers(tx)
+
+
+def tell_readers(tx: Transaction) -> None:
+    """Tell the readers of all metrics that this transaction has written. A metric without readers costs a look-up."""
+    for series, minute in tx.metrics.take_written().items():
+        for reader in readers_of(tx, metric_key(series.watched, series.name)):
+            interval_ms = INTERVALS_MS[reader.kind]
+            # A point counts from the end of its interval on; one that comes later counts from the next interval on.
+            at = max(minute - minute % interval_ms + interval_ms, -(-tx.now // interval_ms) * interval_ms)
+            if tx.timers.hasten(reader.kind, reader.timer, at):
+                tx.notify("due")
 
 
 class Sampler(Protocol):
@@ -60,6 +93,7 @@ class MetricsWorker:
             # Another engine on this store was faster. A second measurement would be added to the first.
             return ()
         tx.metrics.flush(tx.now, keep=frozenset(one for one in tx.metrics.watched(tx.now) if self._sample(tx, one)))
+        tell_readers(tx)
         will_age(tx, RETENTION, tx.now + KEPT_MS)
         return ()
 

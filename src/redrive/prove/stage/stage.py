@@ -57,7 +57,9 @@ LEFT_TABLES = (
     "uploads",
 )  # fmt: skip
 """The tables whose rows are what runs have left behind."""
-TELLING_TABLES = ("archive_minutes", "attempts", "facts", "links", "log_events", "metrics", "moves", "notes", "runs")
+TELLING_TABLES = (
+    "alarm_history", "archive_minutes", "attempts", "facts", "links", "log_events", "metrics", "moves", "notes", "runs",
+)  # fmt: skip
 """The tables whose rows record what happened, and decide nothing."""
 SETTLED_TABLES = ("blobs", "resources")
 """The tables whose rows were made before the first history."""

@@ -19,9 +19,26 @@ SELECT minute, sum, count, min, max, samples FROM metrics
 WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions AND unit = :unit
   AND minute >= :start AND minute < :end ORDER BY minute;
 
--- name: units -- hot
-SELECT DISTINCT unit FROM metrics
-WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions ORDER BY unit;
+-- name: grouped -- hot
+SELECT (minute - :start) / :period AS number, sum(sum), sum(count), min(min), max(max) FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions AND unit = :unit
+  AND minute >= :start AND minute < :end GROUP BY number ORDER BY number;
+
+-- name: first -- hot
+SELECT min(minute) FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions AND unit = :unit
+  AND minute >= :start;
+
+-- name: units -- hot; from one unit to the next, because a metric may have very many minutes
+WITH RECURSIVE found(unit) AS (
+  SELECT min(unit) FROM metrics
+  WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions
+  UNION ALL
+  SELECT (
+    SELECT min(unit) FROM metrics WHERE scope = :scope AND namespace = :namespace AND name = :name
+      AND dimensions = :dimensions AND unit > found.unit
+  ) FROM found WHERE found.unit IS NOT NULL
+) SELECT unit FROM found WHERE unit IS NOT NULL ORDER BY unit;
 
 -- name: names
 SELECT DISTINCT namespace, name, dimensions, unit FROM metrics WHERE scope = :scope AND minute >= :since

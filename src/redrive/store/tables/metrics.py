@@ -154,7 +154,9 @@ class Accumulator:
 class MetricTable:
     """The counts of this transaction, and the stored metrics."""
 
-    __slots__ = ("_accumulator", "_counted", "_database", "_due_after_flush", "_flushed_at", "_kept", "_rates")
+    __slots__ = (
+        "_accumulator", "_counted", "_database", "_due_after_flush", "_flushed_at", "_kept", "_rates", "_written",
+    )  # fmt: skip
 
     def __init__(self, database: Database, accumulator: Accumulator) -> None:
         self._database = database
@@ -164,6 +166,7 @@ class MetricTable:
         self._flushed_at: Instant | None = None
         self._due_after_flush: Instant | None = None
         self._kept: frozenset[Watched] = frozenset()
+        self._written: dict[Series, Instant] = {}
 
     def count(self, series: Series | SeriesGroup, at: Instant, value: float = 1.0, *, times: int = 1) -> None:
         """Count a value `times` times, if this transaction commits. Runs no statement."""
@@ -187,12 +190,14 @@ class MetricTable:
 
     def put(self, series: Series, at: Instant, value: float) -> None:
         """Write a measurement for the last minute that ended before this instant, unless another node has done so."""
+        self._written[series] = _minute_before(at)
         minute = {**_key(series), "minute": _minute_before(at)}
         values = {"sum": value, "count": 1, "min": value, "max": value, "samples": _samples_text({value: 1})}
         self._database.write(_SQL["put"], {**minute, **values})
 
     def add(self, series: Series, point: DataPoint) -> None:
         """Write a point at once; it is added to the stored minute."""
+        self._written[series] = max(point.minute, self._written.get(series, point.minute))
         key = {**_key(series), "minute": point.minute}
         values = {"sum": point.sum, "count": point.count, "min": point.min, "max": point.max}
         if self._database.run(_SQL["put"], {**key, **values, "samples": _samples_text(point.samples)}):
@@ -219,6 +224,26 @@ class MetricTable:
             DataPoint(minute, total, count, low, high, _read_samples(samples))
             for minute, total, count, low, high, samples in rows
         ]
+
+    def grouped(self, series: Series, start: Instant, end: Instant, period_ms: int) -> list[DataPoint]:
+        """The periods of a series in [start, end) that have data, each as one point without its samples, in order.
+
+        Periods count from `start`; the database adds the minutes up.
+        """
+        rows = self._database.all(_SQL["grouped"], {**_key(series), "start": start, "end": end, "period": period_ms})
+        return [
+            DataPoint(start + number * period_ms, total, count, low, high) for number, total, count, low, high in rows
+        ]
+
+    def first(self, series: Series, start: Instant) -> Instant | None:
+        """The first stored minute of a series that begins at `start` or later; None if there is none."""
+        row = self._database.one(_SQL["first"], {**_key(series), "start": start})
+        return None if row is None or row[0] is None else int(row[0])
+
+    def take_written(self) -> Mapping[Series, Instant]:
+        """The series that this transaction has written since it was last asked, each with its latest minute."""
+        written, self._written = self._written, {}
+        return written
 
     def series_of(self, scope: str, *, since: Instant = 0) -> Sequence[Series]:
         """All series in a scope with stored minutes that began at `since` or later."""
@@ -256,6 +281,7 @@ class MetricTable:
     def take(self, other: MetricTable) -> None:
         """Take over what a part of this transaction has counted."""
         self._counted += other._counted
+        self._written.update(other._written)
         if other._rates is not None:
             self.rates.take_over(other._rates)
 

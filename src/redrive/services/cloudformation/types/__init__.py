@@ -9,6 +9,7 @@ from redrive.services.cloudformation.types.archives import ARCHIVE
 from redrive.services.cloudformation.types.buckets import BUCKET, BUCKET_POLICY
 from redrive.services.cloudformation.types.cloudformation import CDK_METADATA
 from redrive.services.cloudformation.types.cloudtrail import TRAIL
+from redrive.services.cloudformation.types.cloudwatch import ALARM, COMPOSITE_ALARM, DASHBOARD
 from redrive.services.cloudformation.types.custom import custom_type, is_custom
 from redrive.services.cloudformation.types.dynamodb import TABLE
 from redrive.services.cloudformation.types.ecr import REPOSITORY
@@ -47,6 +48,7 @@ from redrive.services.cloudformation.types.waits import WAIT_CONDITION, WAIT_CON
 
 _ALL: tuple[ResourceType, ...] = (
     ACCESS_KEY,
+    ALARM,
     ALIAS,
     API_DESTINATION,
     ARCHIVE,
@@ -54,7 +56,9 @@ _ALL: tuple[ResourceType, ...] = (
     BUCKET_POLICY,
     CDK_METADATA,
     CODE_SIGNING_CONFIG,
+    COMPOSITE_ALARM,
     CONNECTION,
+    DASHBOARD,
     EVENT_BUS,
     EVENT_BUS_POLICY,
     EVENT_INVOKE_CONFIG,

@@ -16,11 +16,10 @@ from redrive.services.cloudwatch.model.labels import default_labels, fill_label,
 from redrive.services.cloudwatch.model.metric import VALIDATION, Problems
 from redrive.services.cloudwatch.model.pages import Result, page_of
 from redrive.services.cloudwatch.model.queries import MetricStat, Query, read_queries
-from redrive.services.cloudwatch.model.statistics import value_of
 from redrive.services.cloudwatch.model.time import Window, window
 from redrive.services.cloudwatch.model.tokens import read_token, write_token
 from redrive.services.cloudwatch.model.values import TimeSeries
-from redrive.services.cloudwatch.reads import periods_of, units_of
+from redrive.services.cloudwatch.reads import values_of
 from redrive.store.api import Transaction
 
 _ASCENDING = "TimestampAscending"
@@ -96,13 +95,7 @@ def _answers(
 def _fetch(tx: Transaction, caller: Caller, query: Query, stat: MetricStat, start: Instant, end: Instant) -> TimeSeries:
     """Return a metric's statistic; no values for another account's metric."""
     asked: Window = window(start, end, stat.period_s, tx.now)
-    values: dict[Instant, float] = {}
-    if not _is_foreign(query, caller):
-        units = units_of(tx, caller.scope, stat.metric, stat.unit)
-        for at, point in periods_of(tx, caller.scope, stat.metric, units, asked):
-            value = value_of(stat.statistic, point)
-            if value is not None:
-                values[at] = value
+    values = {} if _is_foreign(query, caller) else values_of(tx, caller.scope, stat, asked).values
     return TimeSeries(asked, values, stat.metric.name)
 
 
