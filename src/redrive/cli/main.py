@@ -29,7 +29,7 @@ COMMANDS = {
     "events": ("redrive.cli.events", "Show events and the rules that they match, say why one does not, send them."),
     "examples": ("redrive.cli.examples", "List the examples, or write one into this directory."),
     "fault": ("redrive.cli.fault", "Have calls to a target fail or be slow, to see what happens then."),
-    "logs": ("redrive.cli.logs", "Print what a function has logged, and go on with it."),
+    "logs": ("redrive.cli.logs", "Print what a function has logged, or run a query over log groups."),
     "mailbox": ("redrive.cli.mailbox", "Show the e-mail and text messages that topics would have sent."),
     "prove": ("redrive.cli.prove", "Search for a history in which a handler loses or repeats work."),
     "queues": ("redrive.cli.queues", "Show what is in the queues, and whose dead letters they take."),

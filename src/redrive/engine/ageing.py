@@ -14,6 +14,8 @@ from redrive.services.dynamodb.stream_retention import TableStreamSweep
 from redrive.services.events.archiving import ArchiveSweep
 from redrive.services.events.limits import REPLAYS_KEPT_MS
 from redrive.services.kinesis.retention import StreamSweep
+from redrive.services.logs.limits import QUERY_KEPT_MS
+from redrive.services.logs.query_retention import QuerySweep
 from redrive.services.logs.retention import LogSweep
 from redrive.services.sns.limits import MAIL_AGE_MS
 from redrive.services.sns.retention import TopicSweep
@@ -40,6 +42,7 @@ AGEING: tuple[Ageing, ...] = (
     Ageing("data points of metrics", f"{METRICS_KEPT_MS // DAY_MS} days", MetricSweep()),
     Ageing("the history of alarms", f"{HISTORY_KEPT_MS // DAY_MS} days", AlarmHistorySweep()),
     Ageing("log events", "the retention of their group, if it has one", LogSweep()),
+    Ageing("queries of Logs Insights, and their results", f"{QUERY_KEPT_MS // DAY_MS} days", QuerySweep()),
     Ageing("records of streams of Kinesis, and closed shards", "the retention of their stream", StreamSweep()),
     Ageing("archived events", "the retention of their archive, if it has one", _ARCHIVES),
     Ageing("messages that FIFO topics archive", "the retention of their topic's archive", _TOPICS),

@@ -44,6 +44,8 @@ from redrive.services.lambda_.source import LambdaSource
 from redrive.services.lambda_.urls import serve_url
 from redrive.services.lambda_.workers.mappings import MappingWorker
 from redrive.services.lambda_.workers.streams import StreamMappingWorker
+from redrive.services.logs.subscriptions import SubscriptionSource
+from redrive.services.logs.workers.queries import QueryWorker
 from redrive.services.s3.pages import judge_page
 from redrive.services.s3.source import S3Source
 from redrive.services.s3.workers.lifecycle import LifecycleWorker
@@ -165,13 +167,22 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
     ),
     "logs": _operations(
         "logs",
+        "account_policies",
         "deliveries",
         "delivery_destinations",
         "delivery_sources",
         "events",
+        "group_lists",
         "groups",
+        "index_policies",
+        "live_tail",
+        "metric_filters",
+        "queries",
+        "query_definitions",
         "resource_policies",
         "streams",
+        "subscription_destinations",
+        "subscription_filters",
         "tags",
     ),
     # Our own surface. Operations about a service's resources live in that service's package.
@@ -300,6 +311,7 @@ def build_workers(
         S3Source(),
         SchedulerSource(settings.execution_ids),
         SnsSource(),
+        SubscriptionSource(),
     ]
     settling_ms = SETTLING_MS if real_time else 0
     queues = QueueEvents(next_visible=next_visible, count_visible=count_visible, executions_of=executions_of)
@@ -321,6 +333,7 @@ def build_workers(
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
         MuteWorker(per_claim=knobs.alarms_per_claim),
+        QueryWorker(log),
         ReplayWorker(per_claim=knobs.events_replayed_per_claim),
         RotationWorker(),
         RuleScheduleWorker(per_claim=knobs.occurrences_per_claim),

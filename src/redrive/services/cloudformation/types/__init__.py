@@ -29,6 +29,12 @@ from redrive.services.cloudformation.types.lambda_ import (
 from redrive.services.cloudformation.types.lambda_urls import CODE_SIGNING_CONFIG, URL
 from redrive.services.cloudformation.types.lambda_versions import ALIAS, VERSION
 from redrive.services.cloudformation.types.layers import LAYER_VERSION, LAYER_VERSION_PERMISSION
+from redrive.services.cloudformation.types.log_filters import (
+    DESTINATION,
+    METRIC_FILTER,
+    QUERY_DEFINITION,
+    SUBSCRIPTION_FILTER,
+)
 from redrive.services.cloudformation.types.logs import LOG_GROUP, LOG_STREAM, RESOURCE_POLICY
 from redrive.services.cloudformation.types.macro import MACRO
 from redrive.services.cloudformation.types.nested import NESTED_STACK
@@ -73,6 +79,10 @@ _ALL: tuple[ResourceType, ...] = (
     LAYER_VERSION_PERMISSION,
     LOG_GROUP,
     LOG_STREAM,
+    DESTINATION,
+    METRIC_FILTER,
+    QUERY_DEFINITION,
+    SUBSCRIPTION_FILTER,
     MACRO,
     MANAGED_POLICY,
     NESTED_STACK,
