@@ -8,27 +8,30 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-from redrive.services.cloudwatch import evaluating, transitions
+from redrive.services.cloudwatch import acting, evaluating
+from redrive.services.cloudwatch.model import evaluated
 from redrive.services.cloudwatch.model.evaluated import TreatMissing
-from redrive.services.cloudwatch.workers import alarms as worker
+from redrive.services.cloudwatch.workers.alarms import AlarmWorker
 from redrive.sim.checkers.alarms import AlarmsTold
 from tests.simulation.planted import Plant
+
+_CLOUDWATCH = "redrive.services.cloudwatch"
 
 
 def telling_each_change_twice() -> AbstractContextManager[object]:
     """The actions of a change are promised twice."""
-    original = transitions.act
+    original = acting.act
 
     def act(*args: Any, **options: Any) -> None:
         original(*args, **options)
         original(*args, **options)
 
-    return patch.object(transitions, "act", act)
+    return patch(f"{_CLOUDWATCH}.transitions.act", act)
 
 
 def telling_in_a_later_commit() -> AbstractContextManager[object]:
     """What a change tells is kept in memory, and promised by the next claim: a crash or a rollback comes between."""
-    original, claim = transitions.act, worker.AlarmWorker.claim
+    original, claim = acting.act, AlarmWorker.claim
     kept: list[tuple[Any, ...]] = []
 
     def late(self: Any, tx: Any, *, free: Any) -> Any:
@@ -38,8 +41,8 @@ def telling_in_a_later_commit() -> AbstractContextManager[object]:
         return claim(self, tx, free=free)
 
     stack = ExitStack()
-    stack.enter_context(patch.object(transitions, "act", lambda _, *args, **__: kept.append(args)))
-    stack.enter_context(patch.object(worker.AlarmWorker, "claim", late))
+    stack.enter_context(patch(f"{_CLOUDWATCH}.transitions.act", lambda _, *args, **__: kept.append(args)))
+    stack.enter_context(patch.object(AlarmWorker, "claim", late))
     return stack
 
 
@@ -55,21 +58,21 @@ def asking_for_one_point_more() -> AbstractContextManager[object]:
 
 def resting_too_early() -> AbstractContextManager[object]:
     """An alarm is looked at only when there is new data."""
-    original = worker.look
+    original = evaluating.look
 
     def look(*args: Any) -> Any:
         return replace(original(*args), can_rest=True)
 
-    return patch.object(worker, "look", look)
+    return patch(f"{_CLOUDWATCH}.workers.alarms.look", look)
 
 
 def _evaluating(**changes: Any) -> AbstractContextManager[object]:
-    original = evaluating.evaluate
+    original = evaluated.evaluate
 
     def evaluate(points: Any, **options: Any) -> Any:
         return original(points, **{key: changes.get(key, lambda same: same)(one) for key, one in options.items()})
 
-    return patch.object(evaluating, "evaluate", evaluate)
+    return patch(f"{_CLOUDWATCH}.evaluating.evaluate", evaluate)
 
 
 ALARM_PLANTS: Mapping[Plant, set[str]] = {

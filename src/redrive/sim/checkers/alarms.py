@@ -74,15 +74,11 @@ class AlarmsTold:
         """What an evaluation at an instant may have come to."""
         values: dict[Instant, float] = {}
         found: set[str | None] = set()
-        ended = False
-        for one in (*self._published, None):
-            is_late = one is None or one.at > at + self._skew_ms
-            if is_late or one.at >= at - self._skew_ms:
-                found.add(alarm.state_at(at, values))
-            if is_late:
-                ended = True
+        for one in self._published:
+            if one.at > at + self._skew_ms:
                 break
+            if one.at >= at - self._skew_ms:
+                found.add(alarm.state_at(at, values))
             if one.metric == alarm.metric:
                 values[one.minute] = max(one.value, values.get(one.minute, one.value))
-        assert ended, "the loop ends with what comes later, or with nothing"
-        return found
+        return found | {alarm.state_at(at, values)}
