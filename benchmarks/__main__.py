@@ -19,6 +19,7 @@ from benchmarks import (
     handler,
     kinesis,
     lag,
+    metrics,
     patterns,
     prove,
     s3,
@@ -36,7 +37,7 @@ from benchmarks.sqs import Measured
 
 SUITES = (
     "startup", "time", "schedules", "lag", "handler", "patterns", "prove", "sqs", "events", "dynamodb", "kinesis",
-    "sns", "s3", "stores", "dlq",
+    "sns", "s3", "stores", "dlq", "metrics",
 )  # fmt: skip
 WIDTH_OF_PAPER = 150
 
@@ -59,6 +60,9 @@ def main() -> None:
         show_figures(console, "Schedules, in process", figures)
     if "lag" in wanted:
         results |= _lag(console, arguments)
+    if "metrics" in wanted:
+        results["metrics"] = figures = list(metrics.measure())
+        show_figures(console, "Metrics and alarms, in process, CPU", figures)
     if "handler" in wanted:
         results["handler"] = figures = list(handler.measure())
         show_figures(console, "Handlers, CPU over that of the bare handler", figures)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import click
@@ -39,7 +40,7 @@ def list_alarms(prefix: str | None, state: str | None, output: str | None, place
 
 def since(alarm: Any) -> Instant:
     """When an alarm came to its state."""
-    at = alarm.get("StateTransitionedTimestamp") or alarm["StateUpdatedTimestamp"]
+    at: datetime = alarm.get("StateTransitionedTimestamp") or alarm["StateUpdatedTimestamp"]
     return round(at.timestamp() * SECOND_MS)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -17,7 +18,7 @@ from redrive.services.cloudwatch.model.evaluated import RANGE_BEYOND
 
 _CHANGES_SHOWN = 10
 _PERIODS_DRAWN = 60
-_BREACHES = {
+_BREACHES: Mapping[str, Callable[[float, float], bool]] = {
     "GreaterThanThreshold": lambda value, threshold: value > threshold,
     "GreaterThanOrEqualToThreshold": lambda value, threshold: value >= threshold,
     "LessThanThreshold": lambda value, threshold: value < threshold,

@@ -39,7 +39,12 @@ AGEING: tuple[Ageing, ...] = (
     Ageing(
         "what FIFO queues remember of sends and receives", f"{DEDUPLICATION_MS // MINUTE_MS} minutes", _MESSAGES
     ),
-    Ageing("data points of metrics", f"{METRICS_KEPT_MS // DAY_MS} days", MetricSweep()),
+    Ageing(
+        "data points of metrics",
+        "by the second 3 hours, by the minute 15 days, by five minutes 63 days, "
+        f"by the hour {METRICS_KEPT_MS // DAY_MS} days",
+        MetricSweep(),
+    ),
     Ageing("the history of alarms", f"{HISTORY_KEPT_MS // DAY_MS} days", AlarmHistorySweep()),
     Ageing("log events", "the retention of their group, if it has one", LogSweep()),
     Ageing("queries of Logs Insights, and their results", f"{QUERY_KEPT_MS // DAY_MS} days", QuerySweep()),

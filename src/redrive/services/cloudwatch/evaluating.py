@@ -20,7 +20,7 @@ from redrive.services.cloudwatch.model.queries import MetricStat
 from redrive.services.cloudwatch.model.reasons import reason_data, reason_of
 from redrive.services.cloudwatch.model.time import Window
 from redrive.services.cloudwatch.model.values import TimeSeries
-from redrive.services.cloudwatch.reads import Values, first_from, values_of
+from redrive.services.cloudwatch.reads import Values, counted_values_of, first_from
 from redrive.store.api import Transaction
 
 
@@ -44,7 +44,7 @@ def look(tx: Transaction, scope: Scope, alarm: Alarm, now: Instant) -> Looked:
     plan = plan_of(alarm)
     asked = plan.range_at(now)
     fetched = {
-        query.id: values_of(tx, scope, query.content, asked)
+        query.id: counted_values_of(tx, scope, query.content, asked)
         for query in plan.queries
         if isinstance(query.content, MetricStat)
     }

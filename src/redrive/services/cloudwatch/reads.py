@@ -12,7 +12,7 @@ from redrive.services.cloudwatch.model.queries import MetricStat
 from redrive.services.cloudwatch.model.statistics import SIMPLE, merged, value_of
 from redrive.services.cloudwatch.model.time import Window
 from redrive.store.api import Transaction
-from redrive.store.tables.metrics import DataPoint
+from redrive.store.tables.metrics import DataPoint, Grouped
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,39 +29,66 @@ def units_of(tx: Transaction, scope: Scope, metric: Metric, unit: str | None) ->
 
 
 def periods_of(
-    tx: Transaction, scope: Scope, metric: Metric, units: Sequence[str], window: Window, *, with_samples: bool = True
+    tx: Transaction, scope: Scope, metric: Metric, units: Sequence[str], window: Window
 ) -> Iterator[tuple[Instant, DataPoint]]:
-    """Yield the periods of a window with data in these units, in order, each with its data merged into one point.
-
-    Without samples the store adds up, which is several times faster.
-    """
+    """Yield the periods of a window with data in these units, in order, each with its data merged into one point."""
     start = max(window.start, window.visible_from)
-    if not with_samples and start == window.start:
-        found = [tx.metrics.grouped(metric.series(scope, unit), start, window.end, window.period_ms) for unit in units]
-        if len(found) == 1:
-            for point in found[0]:
-                yield point.minute, point
-            return
-        points = [point for part in found for point in part]
-    else:
-        series = [metric.series(scope, unit) for unit in units]
-        points = [point for one in series for point in tx.metrics.between(one, start, window.end)]
+    series = [metric.series(scope, unit) for unit in units]
+    points = [point for one in series for point in tx.metrics.between(one, start, window.end)]
     for at, group in window.groups(points):
         yield at, merged(group)
 
 
-def values_of(tx: Transaction, scope: Scope, stat: MetricStat, window: Window) -> Values:
-    """Return the values of a statistic in a window."""
+def values_of(tx: Transaction, scope: Scope, stat: MetricStat, window: Window) -> Mapping[Instant, float]:
+    """Return the values of a statistic in a window, by the start of each period, in order."""
+    rows = _added_up(tx, scope, stat, window)
+    return counted_values_of(tx, scope, stat, window).values if rows is None else _values(stat, window, rows)
+
+
+def _values(stat: MetricStat, window: Window, rows: Sequence[Grouped]) -> Mapping[Instant, float]:
+    begin, step = window.start, window.period_ms
+    match stat.stat:
+        case "Sum":
+            return {begin + number * step: total for number, total, _, _, _ in rows}
+        case "Average":
+            return {begin + number * step: total / count for number, total, count, _, _ in rows}
+        case "SampleCount":
+            return {begin + number * step: count for number, _, count, _, _ in rows}
+        case "Minimum":
+            return {begin + number * step: low for number, _, _, low, _ in rows}
+        case _:
+            return {begin + number * step: high for number, _, _, _, high in rows}
+
+
+def counted_values_of(tx: Transaction, scope: Scope, stat: MetricStat, window: Window) -> Values:
+    """Return the values of a statistic in a window, and how many samples each has."""
+    rows = _added_up(tx, scope, stat, window)
+    if rows is not None:
+        counts = {window.start + row[0] * window.period_ms: row[2] for row in rows}
+        return Values(_values(stat, window, rows), counts)
     units = units_of(tx, scope, stat.metric, stat.unit)
-    is_simple = stat.stat in SIMPLE
     values: dict[Instant, float] = {}
-    counts: dict[Instant, float] = {}
-    for at, point in periods_of(tx, scope, stat.metric, units, window, with_samples=not is_simple):
+    counts = {}
+    for at, point in periods_of(tx, scope, stat.metric, units, window):
         value = value_of(stat.statistic, point)
         if value is not None:
             values[at] = value
             counts[at] = point.count
     return Values(values, counts)
+
+
+def _added_up(tx: Transaction, scope: Scope, stat: MetricStat, window: Window) -> Sequence[Grouped] | None:
+    """The periods of a window, added up by the store; None if the values themselves are needed, or several units."""
+    if stat.stat not in SIMPLE or window.visible_from > window.start:
+        return None
+    units = units_of(tx, scope, stat.metric, stat.unit)
+    if len(units) > 1:
+        return None
+    return [
+        row
+        for unit in units
+        for row in tx.metrics.grouped(stat.metric.series(scope, unit), window.start, window.end, window.period_ms)
+    ]
 
 
 def first_from(tx: Transaction, scope: Scope, stat: MetricStat, start: Instant) -> Instant | None:

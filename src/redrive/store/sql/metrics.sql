@@ -50,5 +50,17 @@ DELETE FROM metrics WHERE (scope, namespace, name, dimensions, unit, minute) IN 
   ORDER BY minute LIMIT :limit
 );
 
+-- name: finer -- those that do not begin with a longer period
+SELECT scope, namespace, name, dimensions, unit, minute, sum, count, min, max, samples FROM metrics
+WHERE minute >= :since AND minute < :before AND minute % :period <> 0 ORDER BY minute LIMIT :limit;
+
+-- name: oldest_finer
+SELECT minute FROM metrics WHERE minute >= :since AND minute % :period <> 0 ORDER BY minute LIMIT 1;
+
+-- name: delete
+DELETE FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions AND unit = :unit
+  AND minute = :minute;
+
 -- name: oldest -- hot
 SELECT min(minute) FROM metrics;

@@ -12,10 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, cast
+
+import orjson
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS, Instant
-from redrive.core.documents import dump_json, load_json
+from redrive.core.documents import dump_json
 from redrive.store.database import Database
 from redrive.store.queries import load_queries
 from redrive.store.tables.rates import Rates, RateTable
@@ -79,6 +81,9 @@ def dimensions_text(dimensions: Mapping[str, str]) -> str:
     """Dimensions in canonical form: JSON, ordered by name."""
     return dump_json(dict(sorted(dimensions.items())))
 
+
+Grouped = tuple[int, float, float, float, float]
+"""A period by its number, with the sum, the count, the minimum and the maximum of its values."""
 
 _Counted = Series | SeriesGroup
 _Sample = tuple[_Counted, Instant, float, int]
@@ -225,15 +230,15 @@ class MetricTable:
             for minute, total, count, low, high, samples in rows
         ]
 
-    def grouped(self, series: Series, start: Instant, end: Instant, period_ms: int) -> list[DataPoint]:
-        """The periods of a series in [start, end) that have data, each as one point without its samples, in order.
+    def grouped(self, series: Series, start: Instant, end: Instant, period_ms: int) -> Sequence[Grouped]:
+        """The periods of a series in [start, end) that have data, in order: number, sum, count, minimum, maximum.
 
-        Periods count from `start`; the database adds the minutes up.
+        Periods are numbered from `start` on; the database adds the minutes up. Plain tuples, because there are many.
         """
-        rows = self._database.all(_SQL["grouped"], {**_key(series), "start": start, "end": end, "period": period_ms})
-        return [
-            DataPoint(start + number * period_ms, total, count, low, high) for number, total, count, low, high in rows
-        ]
+        return cast(
+            "Sequence[Grouped]",
+            self._database.all(_SQL["grouped"], {**_key(series), "start": start, "end": end, "period": period_ms}),
+        )
 
     def first(self, series: Series, start: Instant) -> Instant | None:
         """The first stored minute of a series that begins at `start` or later; None if there is none."""
@@ -261,6 +266,26 @@ class MetricTable:
         """When the oldest stored minute began; None if there is none."""
         row = self._database.one(_SQL["oldest"], ())
         return None if row is None or row[0] is None else int(row[0])
+
+    def coarsen(self, since: Instant, before: Instant, period_ms: int, *, limit: int) -> int:
+        """Add up to `limit` points of [since, before) to those of their longer periods. Returns how many.
+
+        No other step may write points meanwhile.
+        """
+        params = {"since": since, "before": before, "period": period_ms, "limit": limit}
+        rows = self._database.all(_SQL["finer"], params)
+        for scope, namespace, name, dimensions, unit, minute, total, count, low, high, samples in rows:
+            series = Series(Watched(scope, namespace, dimensions), name, unit)
+            begins = minute - minute % period_ms
+            self.add(series, DataPoint(begins, total, count, low, high, _read_samples(samples)))
+            self._database.write(_SQL["delete"], {**_key(series), "minute": minute})
+        self._written.clear()
+        return len(rows)
+
+    def oldest_finer(self, since: Instant, period_ms: int) -> Instant | None:
+        """The first point from `since` on that does not begin with a period of this length; None if there is none."""
+        row = self._database.one(_SQL["oldest_finer"], {"since": since, "period": period_ms})
+        return None if row is None else int(row[0])
 
     def sweep(self, before: Instant, *, limit: int) -> int:
         """Delete up to `limit` minutes that began before this instant, oldest first. Returns how many were deleted."""
@@ -365,8 +390,8 @@ def _together(one: Mapping[float, float] | None, other: Mapping[float, float] | 
 
 
 def _samples_text(samples: Mapping[float, float] | None) -> str | None:
-    return None if samples is None else dump_json(list(samples.items()))
+    return None if samples is None else orjson.dumps(list(samples.items())).decode()
 
 
 def _read_samples(text: str | None) -> Mapping[float, float] | None:
-    return None if text is None else dict(load_json(text))
+    return None if text is None else dict(orjson.loads(text))

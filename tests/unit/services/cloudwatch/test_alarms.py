@@ -5,6 +5,7 @@ Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_Put
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -35,6 +36,7 @@ TOPIC = "arn:aws:sns:us-east-1:000000000000:gone"
          "The value p101 for parameter ExtendedStatistic is not a valid statistic."),
         ({"TreatMissingData": "maybe"}, ("Option maybe is not supported. Supported options for parameter "
          "TreatMissingData are breaching, notBreaching, ignore, missing.")),
+        ({"Threshold": float("nan")}, "The value NaN for parameter Threshold is invalid."),
         ({"AlarmActions": ["nobody"]}, "Invalid arn syntax: nobody"),
         ({"Threshold": None},
          "The parameters ComparisonOperator and Threshold are required for an alarm with a static threshold."),
@@ -318,3 +320,31 @@ def test_history_comes_in_pages_that_new_items_do_not_move(tower: Tower, refusal
     assert told == ['Alarm "c" created', 'Alarm "b" created']
     assert refusal(history, NextToken="x")[0] == "InvalidNextToken"
     assert refusal(history, StartDate=2, EndDate=1)[0] == "ValidationError"
+
+
+def test_policies_decide_who_may_change_which_alarm_with_which_actions(tower: Tower, refusal: Any) -> None:
+    """By the alarm's ARN and tags, and by the condition key `cloudwatch:AlarmActions`."""
+    statements = [
+        {"Effect": "Allow", "Action": "cloudwatch:PutMetricAlarm", "Resource": f"{ARN}mine-*"},
+        {"Effect": "Deny", "Action": "cloudwatch:PutMetricAlarm", "Resource": "*",
+         "Condition": {"ForAnyValue:StringNotLike": {"cloudwatch:AlarmActions": "arn:aws:sns:*"}}},
+        {"Effect": "Allow", "Action": "cloudwatch:DeleteAlarms", "Resource": "*",
+         "Condition": {"StringEquals": {"aws:ResourceTag/team": "x"}}},
+    ]  # fmt: skip
+    iam = tower.world.client("iam")
+    iam.create_user(UserName="u")
+    document = json.dumps({"Version": "2012-10-17", "Statement": statements})
+    iam.put_user_policy(UserName="u", PolicyName="p", PolicyDocument=document)
+    key = iam.create_access_key(UserName="u")["AccessKey"]
+    keys = {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
+    client = tower.world.client("cloudwatch", **keys)
+
+    client.put_metric_alarm(**asked(AlarmName="mine-1", AlarmActions=[TOPIC], Tags=[{"Key": "team", "Value": "x"}]))
+    tower.alarm("mine-2")
+    foreign = refusal(client.put_metric_alarm, **asked(AlarmName="theirs"))
+    acting = refusal(client.put_metric_alarm, **asked(AlarmActions=["arn:aws:ssm:us-east-1:1:opsitem:1"]))
+    untagged = refusal(client.delete_alarms, AlarmNames=["mine-1", "mine-2"])
+
+    assert {answer[0] for answer in (foreign, acting, untagged)} == {"AccessDenied"}
+    assert len(tower.client.describe_alarms()["MetricAlarms"]) == 2
+    client.delete_alarms(AlarmNames=["mine-1"])

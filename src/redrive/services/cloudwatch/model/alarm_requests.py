@@ -5,6 +5,7 @@ Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_Put
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +14,7 @@ from redrive.core.errors import ServiceError
 from redrive.services.cloudwatch import limits
 from redrive.services.cloudwatch.model.evaluated import TreatMissing
 from redrive.services.cloudwatch.model.evaluation import Allowance, Evaluation
-from redrive.services.cloudwatch.model.metric import validation_error
+from redrive.services.cloudwatch.model.metric import invalid_value, validation_error
 from redrive.services.cloudwatch.model.queries import MetricStat, read_queries
 from redrive.services.cloudwatch.model.reasons import OPERATORS
 from redrive.services.cloudwatch.model.statistics import SIMPLE, parse_statistic
@@ -44,6 +45,8 @@ def metric_settings(params: Mapping[str, object]) -> Document:
         raise validation_error(
             "The parameters ComparisonOperator and Threshold are required for an alarm with a static threshold."
         )
+    if not math.isfinite(given["Threshold"]):
+        raise validation_error(invalid_value(given["Threshold"], "Threshold"))
     if "EvaluationPeriods" not in given:
         raise validation_error("The parameter EvaluationPeriods is required.")
     if given.get("DatapointsToAlarm", 1) > given["EvaluationPeriods"]:

@@ -64,3 +64,10 @@ WITH RECURSIVE found(unit) AS (
 DELETE FROM metrics WHERE ctid = ANY(ARRAY(
   SELECT ctid FROM metrics WHERE minute < :before ORDER BY minute LIMIT :limit FOR UPDATE SKIP LOCKED
 )) AND +minute < :before;
+
+-- name: delete
+-- The unique index has the dimensions' digest.
+DELETE FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions
+  AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
+  AND unit = :unit AND minute = :minute;
