@@ -19,6 +19,7 @@ from benchmarks import (
     handler,
     kinesis,
     lag,
+    logs,
     metrics,
     patterns,
     prove,
@@ -37,7 +38,7 @@ from benchmarks.sqs import Measured
 
 SUITES = (
     "startup", "time", "schedules", "lag", "handler", "patterns", "prove", "sqs", "events", "dynamodb", "kinesis",
-    "sns", "s3", "stores", "dlq", "metrics",
+    "sns", "s3", "logs", "stores", "dlq", "metrics",
 )  # fmt: skip
 WIDTH_OF_PAPER = 150
 
@@ -90,6 +91,10 @@ def main() -> None:
         results |= {f"sns, {name}": rows for name, rows in topics.items()}
     if "s3" in wanted:
         results |= _s3(console, arguments)
+    if "logs" in wanted:
+        with _redrive(durable=True) as server:
+            results["logs"] = figures = list(logs.measure(server))
+        show_figures(console, "CloudWatch Logs, durable", figures)
     if "stores" in wanted:
         for name, opened in (("in a file", stores.in_file), ("in PostgreSQL", stores.in_postgresql)):
             with opened() as (server, database):

@@ -96,10 +96,13 @@ class _Sum(Aggregate):
         self._count = 0
 
     def add(self, row: Row) -> None:
-        value = number(self._of(row))
-        if value is not None:
-            self._sum += value
-            self._count += 1
+        value = self._of(row)
+        if type(value) is not int:
+            value = number(value)
+            if value is None:
+                return
+        self._sum += value
+        self._count += 1
 
     def result(self) -> Value:
         if not self._count:

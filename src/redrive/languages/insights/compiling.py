@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +36,7 @@ _WHOLE_MAX = 2.0**53
 
 
 @dataclass(slots=True)
-class Scope:
+class Names:
     """What names mean at a place of the query.
 
     `made` are the fields that commands have made, `times` those of them that are instants. After an aggregation there
@@ -83,7 +84,7 @@ def column_key(written: str) -> str:
     return "count(*)" if key == "count()" else key
 
 
-def getter(expression: Expression, scope: Scope) -> Getter:
+def getter(expression: Expression, scope: Names) -> Getter:
     """The value of an expression for a row. Errors: MalformedQuery."""
     match expression:
         case Field(name):
@@ -117,7 +118,7 @@ def _constant(value: Value) -> Getter:
     return lambda _: value
 
 
-def _field(name: str, scope: Scope) -> Getter:
+def _field(name: str, scope: Names) -> Getter:
     if name in scope.made:
         return lambda row: row.made.get(name)
     base, _, rest = name.partition(".")
@@ -160,7 +161,7 @@ def _shown(value: object) -> Value:
     return value if isinstance(value, str | int | float | list | dict) else None
 
 
-def _call(call: Call, scope: Scope) -> Getter:
+def _call(call: Call, scope: Names) -> Getter:
     column = scope.column(call)
     if column is not None:
         return lambda row: row.made.get(column)
@@ -267,23 +268,31 @@ _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
 }
 
 
-def _comparison(sign: str, left: Expression, right: Expression, scope: Scope) -> Getter:
+def _comparison(sign: str, left: Expression, right: Expression, scope: Names) -> Getter:
     first, second = getter(left, scope), getter(right, scope)
-    if sign == "=" and isinstance(right, Constant):
-        return _equals_constant(left, first, right.value, scope)
-    match sign:
-        case "=":
-            return lambda row: int(equal(first(row), second(row)))
-        case "!=":
-            return lambda row: int(_differs(first(row), second(row)))
-        case "<":
-            return lambda row: int(less(first(row), second(row)))
-        case ">":
-            return lambda row: int(less(second(row), first(row)))
-        case "<=":
-            return lambda row: int(_at_most(first(row), second(row)))
-        case _:
-            return lambda row: int(_at_most(second(row), first(row)))
+    apply = _COMPARISONS[sign]
+    if isinstance(right, Constant):
+        wanted = number(right.value)
+        if wanted is not None:
+            return _compares_number(first, _NUMBERS[sign], wanted, apply)
+        if sign == "=":
+            return _equals_constant(left, first, right.value, scope)
+    return lambda row: int(apply(first(row), second(row)))
+
+
+def _compares_number(
+    value: Getter, compare: Callable[[float, float], bool], wanted: float, apply: Callable[[Value, Value], bool]
+) -> Getter:
+    """A comparison with a number that stands in the query: most values are numbers too."""
+
+    def compared(row: Row) -> Value:
+        found = value(row)
+        kind = type(found)
+        if kind is int or kind is float:
+            return compare(found, wanted)  # type: ignore[arg-type]  # mypy does not follow `type`.
+        return apply(found, wanted)
+
+    return compared
 
 
 def _differs(left: Value, right: Value) -> bool:
@@ -294,9 +303,20 @@ def _at_most(left: Value, right: Value) -> bool:
     return less(left, right) or equal(left, right)
 
 
-def _equals_constant(left: Expression, value: Getter, wanted: str | float, scope: Scope) -> Getter:
-    if number(wanted) is not None:
-        return lambda row: int(equal(value(row), wanted))
+_COMPARISONS: dict[str, Callable[[Value, Value], bool]] = {
+    "=": equal,
+    "!=": _differs,
+    "<": less,
+    ">": lambda left, right: less(right, left),
+    "<=": _at_most,
+    ">=": lambda left, right: _at_most(right, left),
+}
+_NUMBERS: dict[str, Callable[[float, float], bool]] = {
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge,
+}  # fmt: skip
+
+
+def _equals_constant(left: Expression, value: Getter, wanted: str | float, scope: Names) -> Getter:
     is_found = isinstance(left, Field) and not (scope.is_aggregated or left.name in scope.made or left.name[0] == "@")
     if is_found and isinstance(wanted, str) and _PLAIN.fullmatch(wanted):
         plain = wanted
@@ -310,7 +330,7 @@ def _equals_constant(left: Expression, value: Getter, wanted: str | float, scope
     return lambda row: (found := value(row)) is not None and text(found) == wanted
 
 
-def _like(like: Like, scope: Scope) -> Getter:
+def _like(like: Like, scope: Names) -> Getter:
     value, wanted = getter(like.value, scope), like.wanted
     if isinstance(wanted, str) or wanted.is_plain_text:
         part = wanted if isinstance(wanted, str) else wanted.required

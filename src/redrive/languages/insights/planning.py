@@ -8,7 +8,7 @@ from functools import partial
 
 from redrive.languages.insights.aggregates import AGGREGATES, Aggregate
 from redrive.languages.insights.commands import Placed
-from redrive.languages.insights.compiling import Scope, column_key, getter
+from redrive.languages.insights.compiling import Names, column_key, getter
 from redrive.languages.insights.errors import MalformedQuery
 from redrive.languages.insights.rows import Getter
 from redrive.languages.insights.stages import (
@@ -101,7 +101,7 @@ class _Planner:
     """Makes the plan of one query."""
 
     def __init__(self, now: int, limit: int) -> None:
-        self._scope = Scope(now)
+        self._scope = Names(now)
         self._limit = limit
         self._stages: list[Stage] = []
         self._tally: Tallying | None = None
@@ -241,7 +241,7 @@ class _Planner:
         scope = self._scope
         by = [(item.name, getter(item.expression, scope), scope.is_time(item.expression)) for item in stats.by]
         begin: list[tuple[str, Callable[[], Aggregate]]] = []
-        outer = Scope(scope.now, is_aggregated=True)
+        outer = Names(scope.now, is_aggregated=True)
         for name, _, is_time in by:
             outer.make(name, is_time=is_time)
         columns: list[tuple[str, Getter]] = []
@@ -260,7 +260,7 @@ class _Planner:
         self._shown = [*(name for name, _, _ in by), *(name for name, _ in columns)]
         self._added, self._chosen = [], False
 
-    def _check_made(self, expression: Expression, outer: Scope, item: Named) -> None:
+    def _check_made(self, expression: Expression, outer: Names, item: Named) -> None:
         """Refuse a column of stats that needs a single event's field."""
         if isinstance(expression, Field) and expression.name not in outer.made:
             message = f"{item.name} is neither an aggregate function nor a field that this stats command makes"
@@ -308,7 +308,7 @@ class _Planner:
         return partial(function.begin, of, percent)
 
 
-def _is_instant(expression: Expression, scope: Scope) -> bool:
+def _is_instant(expression: Expression, scope: Names) -> bool:
     return isinstance(expression, Call) and expression.name in ("earliest", "latest") and scope.is_time(expression)
 
 

@@ -11,7 +11,7 @@ from redrive.core.clock import DAY_MS
 from redrive.languages.insights.commands import Placed, read_query
 from redrive.languages.insights.periods import time_text
 from redrive.languages.insights.planning import Plan, plan_of
-from redrive.languages.insights.rows import Event, Getter, Row
+from redrive.languages.insights.rows import Getter, Row, SearchedEvent
 from redrive.languages.insights.stages import Collecting, Stage, Tallying
 from redrive.languages.insights.tree import Before, Diff, Source
 from redrive.languages.insights.values import number, text
@@ -37,9 +37,9 @@ class Query:
     source: Source | None
     before: Before | None
 
-    def begin(self, limit: int = RESULTS_MAX) -> Run:
+    def begin(self, limit: int = RESULTS_MAX) -> QueryRun:
         """A run without events yet, that gives this many rows at most."""
-        return Run(plan_of(self.commands, self.now, limit))
+        return QueryRun(plan_of(self.commands, self.now, limit))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ def compile_query(query: str, *, now: int) -> Query:
     return Query(read.commands, now, (*notes, *plan.notes), source, before)
 
 
-class Run:
+class QueryRun:
     """One run of a query. Events come newest first."""
 
     def __init__(self, plan: Plan) -> None:
@@ -91,7 +91,7 @@ class Run:
         """How many events met the conditions on events."""
         return self._tally.count
 
-    def push(self, events: Iterable[Event]) -> None:
+    def push(self, events: Iterable[SearchedEvent]) -> None:
         """Take events. Errors: QueryTooLarge."""
         push = self._first.push
         for event in events:

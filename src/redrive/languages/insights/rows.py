@@ -19,7 +19,7 @@ _MARKS_MAX = 2 * DISCOVERED_MAX
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class LogOrigin:
     """Where events come from: the account and the group, as in `@log`, and the Region.
 
     `is_earlier`: they are of the time that `diff` compares with.
@@ -30,10 +30,10 @@ class Origin:
     is_earlier: bool = False
 
 
-NO_ORIGIN = Origin()
+NO_ORIGIN = LogOrigin()
 
 
-class Event(NamedTuple):
+class SearchedEvent(NamedTuple):
     """A log event to search: instants in milliseconds; `seq` is its number in the store."""
 
     at: int
@@ -41,7 +41,7 @@ class Event(NamedTuple):
     stream: str = ""
     ingested_at: int = 0
     seq: int = 0
-    origin: Origin = NO_ORIGIN
+    origin: LogOrigin = NO_ORIGIN
 
     @property
     def pointer(self) -> str:
@@ -71,7 +71,7 @@ class Row:
 
     __slots__ = ("_found", "event", "made")
 
-    def __init__(self, event: Event, made: dict[str, Value] | None = None) -> None:
+    def __init__(self, event: SearchedEvent, made: dict[str, Value] | None = None) -> None:
         self.event = event
         self.made: dict[str, Value] = {} if made is None else made
         self._found: Mapping[str, object] | None = None
@@ -88,7 +88,10 @@ class Row:
         found = self.found
         if name in found:
             value = found[name]
-            return _leaf(value) if not isinstance(value, dict | list) else None
+            kind = type(value)
+            if kind is str or kind is int or kind is float:
+                return value  # type: ignore[return-value]  # mypy does not follow `type`.
+            return _leaf(value)
         return _deep(found, name) if found and "." in name else None
 
     def copied(self) -> Row:
@@ -98,7 +101,7 @@ class Row:
         return row
 
 
-NO_EVENT = Event(0, "")
+NO_EVENT = SearchedEvent(0, "")
 Getter = Callable[[Row], Value]
 
 _SYSTEM: Mapping[str, Getter] = {

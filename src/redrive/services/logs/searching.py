@@ -12,13 +12,13 @@ from redrive.core.documents import dump_json, load_json
 from redrive.core.scope import Scope
 from redrive.delivery.outside.reading import RunStep
 from redrive.languages.insights import (
-    Event,
+    LogOrigin,
     MalformedQuery,
-    Origin,
     Query,
+    QueryRun,
     QueryTooLarge,
     ResultRow,
-    Run,
+    SearchedEvent,
     compile_query,
 )
 from redrive.services.logs import limits
@@ -48,7 +48,7 @@ class SearchResult:
 
 
 def search(run_step: RunStep, scope: Scope, query: LogQuery) -> SearchResult | None:
-    """Run a query to its end; None if it is no longer this run's to end."""
+    """QueryRun a query to its end; None if it is no longer this run's to end."""
     return _Search(run_step, scope, query).whole()
 
 
@@ -83,7 +83,7 @@ class _Search:
     def _scanned(self) -> Scanned:
         return Scanned(self._records, self._bytes, self._matched)
 
-    def _read(self, compiled: Query, run: Run) -> None:
+    def _read(self, compiled: Query, run: QueryRun) -> None:
         """Feed all events of the query's time, and of the time that it compares with, newest first."""
         query = self._query
         windows = [(query.start, query.end, False)]
@@ -99,14 +99,16 @@ class _Search:
             else:
                 run.push(heapq.merge(*map(_events, pages), key=_age))
 
-    def _pages(self, name: str, start: Instant, end: Instant, *, is_earlier: bool) -> Iterator[list[Event]]:
+    def _pages(self, name: str, start: Instant, end: Instant, *, is_earlier: bool) -> Iterator[list[SearchedEvent]]:
         """The events of a group, newest first, page by page."""
-        origin = Origin(f"{self._scope.account}:{name}", self._scope.region, is_earlier)
+        origin = LogOrigin(f"{self._scope.account}:{name}", self._scope.region, is_earlier)
         place: Place | None = Place(end + 1, 0)
         while place is not None:
             rows, place = self._run_step(_PageStep(self, name, place, start))
             self._count(rows)
-            yield [Event(at, text, stream, ingested_at, seq, origin) for seq, stream, at, ingested_at, text in rows]
+            yield [
+                SearchedEvent(at, text, stream, ingested_at, seq, origin) for seq, stream, at, ingested_at, text in rows
+            ]
 
     def read_page(self, tx: Transaction, name: str, place: Place, start: Instant) -> tuple[list[LogRow], Place | None]:
         """One page, and the place of the next; None after the last. Errors: _Ended."""
@@ -150,12 +152,12 @@ class _PageStep:
         return self.search.read_page(tx, self.name, self.place, self.start)
 
 
-def _events(pages: Iterable[list[Event]]) -> Iterator[Event]:
+def _events(pages: Iterable[list[SearchedEvent]]) -> Iterator[SearchedEvent]:
     for page in pages:
         yield from page
 
 
-def _age(event: Event) -> tuple[int, int]:
+def _age(event: SearchedEvent) -> tuple[int, int]:
     return -event.at, -event.seq
 
 

@@ -34,8 +34,7 @@ def answered(commands: Sequence[Command], events: Sequence[tuple[int, str]]) -> 
                 rows, columns = _grouped(rows, aggregates, by)
             case ("sort", keys):
                 for key, is_descending in reversed(keys):
-                    order = functools.cmp_to_key(lambda one, other, key=key: _compared(one.get(key), other.get(key)))
-                    rows = sorted(rows, key=order, reverse=is_descending)
+                    rows = _sorted(rows, key, is_descending=is_descending)
             case ("limit", count):
                 rows = rows[:count]
             case ("dedup", keys):
@@ -202,6 +201,13 @@ def _distinct(rows: list[Row], keys: Sequence[str]) -> list[Row]:
     return found
 
 
+def _sorted(rows: list[Row], key: str, *, is_descending: bool) -> list[Row]:
+    def compared(one: Row, other: Row) -> int:
+        return _compared(one.get(key), other.get(key))
+
+    return sorted(rows, key=functools.cmp_to_key(compared), reverse=is_descending)
+
+
 def _compared(one: Any, other: Any) -> int:
     """As sort compares: missing values, texts, numbers."""
     first, second = _rank(one), _rank(other)
@@ -210,8 +216,8 @@ def _compared(one: Any, other: Any) -> int:
     if first == 0:
         return 0
     if first == 2:
-        return (_number(one) > _number(other)) - (_number(one) < _number(other))  # type: ignore[operator]
-    return (one > other) - (one < other)  # The texts of these tests have no digits.
+        return int(_before(other, one)) - int(_before(one, other))
+    return int(one > other) - int(one < other)  # The texts of these tests have no digits.
 
 
 def _rank(value: Any) -> int:

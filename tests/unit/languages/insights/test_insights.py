@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redrive.languages.insights import Event, MalformedQuery, Origin, QueryTooLarge, compile_query, stages
+from redrive.languages.insights import LogOrigin, MalformedQuery, QueryTooLarge, SearchedEvent, compile_query, stages
 from redrive.languages.insights.values import order
 from tests.unit.languages.counting import lines_run
 from tests.unit.languages.insights.oracle import Command, answered, written
@@ -26,8 +26,9 @@ REPORT = (
 def run(query: str, *messages: str, limit: int = 10_000) -> list[dict[str, str]]:
     """The rows of a query over messages, the first of which is the newest; without @ptr."""
     running = compile_query(query, now=NOW).begin(limit)
+    origin = LogOrigin("1:g")
     running.push(
-        Event(NOW - 1000 * place, message, "s", NOW, place, Origin("1:g")) for place, message in enumerate(messages)
+        SearchedEvent(NOW - 1000 * place, text, "s", NOW, place, origin) for place, text in enumerate(messages)
     )
     return [{name: value for name, value in row if name != "@ptr"} for row in running.finish()]
 
@@ -68,6 +69,7 @@ def value(expression: str, message: str = "{}") -> str | None:
     ],
 )  # fmt: skip
 def test_expressions(expression: str, expected: str | None) -> None:
+    """Operators and functions give these values; what has no answer has no value."""
     assert value(expression) == expected
 
 
@@ -89,6 +91,7 @@ def test_expressions(expression: str, expected: str | None) -> None:
     ],
 )  # fmt: skip
 def test_fields_are_found(field: str, message: str, expected: str | None) -> None:
+    """Fields of JSON, and those of Lambda's lines, have these values without a parse."""
     assert value(field, message) == expected
 
 
@@ -208,7 +211,7 @@ def test_work_of_an_exploding_expression_grows_with_the_message_alone() -> None:
 
     def searched(size: int) -> None:
         running = query.begin()
-        running.push([Event(NOW, "x" * size)])
+        running.push([SearchedEvent(NOW, "x" * size)])
         running.finish()
 
     searched(1_000)

@@ -329,7 +329,7 @@ def test_live_tail_sends_what_comes_each_second_until_three_hours_are_over(world
     put(world, "ERROR before")
     entry = world.engine.registry
 
-    first = world.store.run(
+    first: Any = world.store.run(
         lambda tx: entry.begin(
             tx, world.caller(), "logs", "StartLiveTail",
             {"logGroupIdentifiers": [arn], "logEventFilterPattern": "ERROR"},
@@ -337,9 +337,9 @@ def test_live_tail_sends_what_comes_each_second_until_three_hours_are_over(world
     )  # fmt: skip
     put(world, "ERROR now", "fine")
     world.advance(seconds=1)
-    second = world.store.run(first.more.resume)
+    second: Any = world.store.run(first.more.resume)
     world.advance(seconds=1)
-    third = world.store.run(second.more.resume)
+    third: Any = world.store.run(second.more.resume)
     world.advance(hours=3)
     with pytest.raises(ServiceError) as ended:
         world.store.run(third.more.resume)
