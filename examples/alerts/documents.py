@@ -40,15 +40,11 @@ def metric_filters() -> dict[str, str]:
     first = document["MetricFilters"][0]
     group = "/aws/lambda/check-health"
     completed = {**first, "logGroupName": group, "filterPattern": "FAILED"}
-    own = {**first["metricTransformations"][0], "metricNamespace": "AWS/Events"}
     return {
         "the document, to PutMetricFilter": answer_to("logs", "put_metric_filter", document),
         "its first filter": answer_to("logs", "put_metric_filter", first),
         "its first filter, sent without boto3's check": answer_to("logs", "put_metric_filter", first, is_checked=False),
         "with a log group and a pattern": answer_to("logs", "put_metric_filter", completed),
-        "with the namespace of EventBridge's own metrics": answer_to(
-            "logs", "put_metric_filter", {**completed, "metricTransformations": [own]}
-        ),
         "metrics of the namespace EventBridge/Rules": listed("EventBridge/Rules"),
         "metrics of AWS/Events called MatchedRules": listed("AWS/Events", "MatchedRules"),
         "metrics of AWS/Events called TriggeredRules": listed("AWS/Events", "TriggeredRules"),

@@ -83,7 +83,8 @@ def muted() -> list[dict[str, str]]:
     event = PLAN[-1]
     pages = client("cloudwatch").get_paginator("describe_alarm_history")
     window = {"StartDate": f"{DAY}T{event.at}:00Z", "EndDate": f"{DAY}T{event.until}:59Z"}
-    items = [item for page in pages.paginate(HistoryItemType="StateUpdate", **window) for item in page["AlarmHistoryItems"]]
+    found = pages.paginate(HistoryItemType="StateUpdate", **window)
+    items = [item for page in found for item in page["AlarmHistoryItems"]]
     return [
         {"at": f"{item['Timestamp']:%H:%M}", "alarm": item["AlarmName"]}
         for item in items
@@ -127,7 +128,11 @@ def report() -> dict[str, Any]:
         "in_vain": told_in_vain(messages),
         "muted": muted(),
         "not_told": [trouble["trouble"] for trouble in troubles if not trouble["told_by"]],
-        "documents": {**metric_filters(), **printed, "7.1, of the log group that is named": query_of_a_group_that_is_not_there()},
+        "documents": {
+            **metric_filters(),
+            **printed,
+            "7.1, of the log group that is named": query_of_a_group_that_is_not_there(),
+        },
         "printed_alarms": alarm_states(),
         "queries": queries(),
     }

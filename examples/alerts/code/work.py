@@ -14,7 +14,13 @@ from datetime import datetime
 import boto3
 
 from redrive.handler import (
-    DynamoDBLedger, Metrics, SqsRecord, current_execution, idempotent, scheduler_context, sqs_batch,
+    DynamoDBLedger,
+    Metrics,
+    SqsRecord,
+    current_execution,
+    idempotent,
+    scheduler_context,
+    sqs_batch,
 )  # fmt: skip
 
 dynamodb = boto3.client("dynamodb")
