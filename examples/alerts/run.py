@@ -35,7 +35,7 @@ def clock(minute: float) -> str:
 
 
 def told() -> list[dict[str, Any]]:
-    """What was told: each message of an alarm that the topic has sent, with its minute. It is taken out of its queue."""
+    """What was told: each message of an alarm that the topic has sent, with its minute. The queue is empty then."""
     sqs, url = client("sqs"), url_of("told")
     messages: list[dict[str, Any]] = []
     while found := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
