@@ -465,6 +465,20 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
         "logEvents": [{"timestamp": 1_735_689_600_000, "message": '{"a":{"b":[1]}}'}],
     },
     ("logs", "FilterLogEvents"): {"logGroupName": GROUP, "filterPattern": "{ $.a = 1 }", "startTime": 0, "limit": 5},
+    ("logs", "StartQuery"): {
+        "logGroupName": GROUP,
+        "startTime": 0,
+        "endTime": 2_000_000_000,
+        "queryString": "filter a = 1 or @message like /x+/ | parse @message '* *' as b, c | stats count(*) by bin(5m)",
+    },
+    ("logs", "PutMetricFilter"): {
+        "logGroupName": GROUP,
+        "filterName": "errors",
+        "filterPattern": "{ $.a = 1 }",
+        "metricTransformations": [{"metricName": "M", "metricNamespace": "N", "metricValue": "$.a"}],
+    },
+    ("logs", "TestMetricFilter"): {"filterPattern": "[ip, ..., status=4*]", "logEventMessages": ["1.1.1.1 [x] 404"]},
+    ("logs", "PutIndexPolicy"): {"logGroupIdentifier": GROUP, "policyDocument": '{"Fields": ["a"]}'},
     ("logs", "GetLogEvents"): {"logGroupName": GROUP, "logStreamName": "one", "startFromHead": True},
     ("logs", "PutDeliverySource"): {
         "name": "source",

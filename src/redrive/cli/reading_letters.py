@@ -15,13 +15,16 @@ from redrive.cli.clients import Place
 from redrive.core.clock import Instant, SystemClock, format_instant
 from redrive.core.documents import Document
 from redrive.core.errors import UserError
-from redrive.deadletters.letter import Letter
+from redrive.deadletters.causes import Cause
+from redrive.deadletters.letter import Letter, name_of
 from redrive.deadletters.peek import Depth, Look, depth_of, hidden_s_for, looking
 
 WAIT_S_ON_AWS = 2
 """A receive that does not wait may miss messages on AWS, which has many machines. A server has one."""
 
 DAYS_KEPT = 14
+
+__all__ = ["clock_of", "counted", "error_shown", "look_at", "name_of", "queue_argument", "queue_url", "shown"]
 
 queue_argument = click.argument("queue")
 
@@ -90,9 +93,10 @@ def shown(letter: Letter) -> Document:
     return told
 
 
-def name_of(arn: str) -> str:
-    """The name in an ARN, for people: `schedule/default/nightly` is `nightly`."""
-    return arn.removesuffix(":$LATEST").rsplit(":", 1)[-1].rsplit("/", 1)[-1]
+def error_shown(cause: Cause, chars_max: int) -> str:
+    """The code and the message of a cause, in one line that may be cut."""
+    error = " ".join(": ".join(filter(None, (cause.code, cause.message))).split())
+    return error if len(error) <= chars_max else f"{error[: chars_max - 1]}…"
 
 
 def _iso(at: Instant | None) -> str | None:

@@ -58,6 +58,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                others.py     another message, worked on while the first one is
                trigger.py    the queue, dead-letter queue, mapping and function in front of the handler, and its event
                rules.py      the same for events that invoke the function: given, or a sample that a rule matches
+               subscriptions.py  what a subscription of logs invokes a function with
                sampled.py    the sample event: of a kind of AWS's own, completed by what the handler reads
                called.py     the event of a function that an API, a topic or a custom resource calls
                chosen.py     the function of a template under proof, and the code that stands for it
@@ -96,6 +97,8 @@ The rooms, top to bottom; a room imports only rooms below it:
                plans.py      a plan of Terraform: its resources and what they refer to
                resources.py  Terraform's types in CloudFormation's words
                terraform.py  a plan as a template
+               serverless.py  a service of the Serverless Framework as a template
+               serverless_events.py  the events of its functions, as those of SAM
                hcl.py        single arguments in Terraform's source
                functions.py  the functions of a template, and what feeds each
                choosing.py   which function is meant
@@ -143,6 +146,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                variables.py  values for environment variables, by their names
                answers.py    answers to reads of services that the engine does not have, by their shapes
                http_answers.py  what the source reads of answers over HTTP
+               binaries.py   small files that libraries open: an image, a PDF, archives
                bindings.py   what an environment variable is used for, by the calls that its value ends in
                causes.py     what an exception says about the guess that it came from
                contents.py   a file as the handler reads it: CSV, JSON or text

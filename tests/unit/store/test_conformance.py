@@ -716,6 +716,22 @@ def test_item_that_is_deleted_behind_a_read_is_not_read_again(any_store: AnyStor
     assert any_store.run(step) == [b"1", None]
 
 
+def test_log_events_are_read_by_pages_and_by_when_they_were_stored(any_store: AnyStore) -> None:
+    events = [NewLogEvent("g", "s", at, 9, f"message {at}") for at in (30, 10, 20)]
+    before = any_store.run(lambda tx: tx.log_events.last_seq())
+    any_store.run(lambda tx: tx.log_events.put_many([*events, NewLogEvent("other", "s", 15, 9, "other")]))
+
+    page = any_store.run(lambda tx: tx.log_events.page_until("g", Place(31, 0), start=10, limit=2, characters=1_000))
+    short = any_store.run(lambda tx: tx.log_events.page_until("g", Place(31, 0), start=0, limit=9, characters=10))
+    arrived = any_store.run(lambda tx: tx.log_events.arrived("g", before, limit=9))
+    last = any_store.run(lambda tx: tx.log_events.last_seq())
+
+    assert [(row[2], row[4]) for row in page] == [(30, "message 30"), (20, "message 20")]
+    assert len(short) == 1
+    assert [event.at for event in arrived] == [30, 10, 20]
+    assert last > max(event.seq for event in arrived)
+
+
 def test_log_events_of_one_instant_keep_their_order_forwards_and_backwards(any_store: AnyStore) -> None:
     events = [NewLogEvent("g", "s", at, 1, f"{at}/{number}") for at in (2, 1, 1) for number in range(3)]
     any_store.run(lambda tx: tx.log_events.put_many(events))

@@ -84,11 +84,11 @@ def _added_up(tx: Transaction, scope: Scope, stat: MetricStat, window: Window) -
     units = units_of(tx, scope, stat.metric, stat.unit)
     if len(units) > 1:
         return None
-    return [
-        row
-        for unit in units
-        for row in tx.metrics.grouped(stat.metric.series(scope, unit), window.start, window.end, window.period_ms)
-    ]
+    with_extremes = stat.stat in ("Minimum", "Maximum")
+    series = [stat.metric.series(scope, unit) for unit in units]
+    start, end, period_ms = window.start, window.end, window.period_ms
+    found = [tx.metrics.grouped(one, start, end, period_ms, with_extremes=with_extremes) for one in series]
+    return found[0] if found else []
 
 
 def first_from(tx: Transaction, scope: Scope, stat: MetricStat, start: Instant) -> Instant | None:

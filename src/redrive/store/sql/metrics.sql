@@ -24,6 +24,11 @@ SELECT (minute - :start) / :period AS number, sum(sum), sum(count), min(min), ma
 WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions AND unit = :unit
   AND minute >= :start AND minute < :end GROUP BY number ORDER BY number;
 
+-- name: sums -- hot; as `grouped`, in two thirds of the time
+SELECT (minute - :start) / :period AS number, sum(sum), sum(count), 0.0, 0.0 FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions AND unit = :unit
+  AND minute >= :start AND minute < :end GROUP BY number ORDER BY number;
+
 -- name: first -- hot
 SELECT min(minute) FROM metrics
 WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions AND unit = :unit

@@ -230,14 +230,18 @@ class MetricTable:
             for minute, total, count, low, high, samples in rows
         ]
 
-    def grouped(self, series: Series, start: Instant, end: Instant, period_ms: int) -> Sequence[Grouped]:
+    def grouped(
+        self, series: Series, start: Instant, end: Instant, period_ms: int, *, with_extremes: bool = True
+    ) -> Sequence[Grouped]:
         """The periods of a series in [start, end) that have data, in order: number, sum, count, minimum, maximum.
 
         Periods are numbered from `start` on; the database adds the minutes up. Plain tuples, because there are many.
+        Without extremes, minimum and maximum are 0, which is faster.
         """
+        sql = _SQL["grouped" if with_extremes else "sums"]
         return cast(
             "Sequence[Grouped]",
-            self._database.all(_SQL["grouped"], {**_key(series), "start": start, "end": end, "period": period_ms}),
+            self._database.all(sql, {**_key(series), "start": start, "end": end, "period": period_ms}),
         )
 
     def first(self, series: Series, start: Instant) -> Instant | None:

@@ -37,6 +37,15 @@ WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions 
   AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
   AND unit = :unit AND minute >= :start AND minute < :end GROUP BY number ORDER BY number;
 
+-- name: sums
+-- The unique index has the dimensions' digest. A quotient of whole numbers is a whole number there, too.
+SELECT (minute - CAST(:start AS bigint)) / CAST(:period AS bigint) AS number, sum(sum), sum(count),
+  CAST(0 AS double precision), CAST(0 AS double precision)
+FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions
+  AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
+  AND unit = :unit AND minute >= :start AND minute < :end GROUP BY number ORDER BY number;
+
 -- name: first
 -- The unique index has the dimensions' digest.
 SELECT min(minute) FROM metrics
