@@ -64,7 +64,7 @@ def discard_letters() -> None:
 
 def work_on_the_rule_muted() -> None:
     """The same work, announced: alarms change their states meanwhile, and tell nobody."""
-    schedule = {"Expression": "at(2025-01-01T22:00)", "Duration": "PT30M", "Timezone": "UTC"}
+    schedule = {"Expression": "at(2025-01-01T09:00)", "Duration": "PT30M", "Timezone": "UTC"}
     client("cloudwatch").put_alarm_mute_rule(
         Name="work-on-the-rule", Rule={"Schedule": schedule}, MuteTargets={"AlarmNames": ["unhealthy"]}
     )
@@ -94,19 +94,19 @@ class Event:
 
 
 PLAN = (
-    Event("throttles", "the function that imports files is throttled", "02:00", "02:20", throttle, clear_faults),
-    Event("disabled rule", "somebody disables the rule: files arrive, and nothing happens", "05:00", "05:30",
+    Event("throttles", "the function that imports files is throttled", "00:30", "00:50", throttle, clear_faults),
+    Event("disabled rule", "somebody disables the rule: files arrive, and nothing happens", "02:00", "02:30",
           disable_rule, enable_rule),
-    Event("crash after the effect", "the job writes its report, and dies before the ledger knows", "07:59", "08:20",
+    Event("crash after the effect", "the job writes its report, and dies before the ledger knows", "02:59", "03:20",
           crash, nothing),
-    Event("slow downstream", "files are imported 45 s late", "11:00", "11:40", slow_down, clear_faults),
-    Event("poison message", "a job that cannot be done is received three times", "14:00", "14:30", send_poison,
+    Event("slow downstream", "files are imported 45 s late", "04:00", "04:30", slow_down, clear_faults),
+    Event("poison message", "a job that cannot be done is received three times", "05:30", "06:00", send_poison,
           discard_letters),
-    Event("permission taken away", "the rule may not invoke its function any more", "17:00", "17:30", take_permission,
+    Event("permission taken away", "the rule may not invoke its function any more", "06:30", "07:00", take_permission,
           give_permission),
-    Event("work on the rule", "the rule is disabled on purpose, and nobody has said so", "20:00", "20:15",
+    Event("work on the rule", "the rule is disabled on purpose, and nobody has said so", "08:00", "08:15",
           disable_rule, enable_rule, is_trouble=False),
-    Event("announced work on the rule", "the same, with a mute rule for half an hour", "22:00", "22:15",
+    Event("announced work on the rule", "the same, with a mute rule for half an hour", "09:00", "09:15",
           work_on_the_rule_muted, enable_rule, is_trouble=False),
 )  # fmt: skip
 

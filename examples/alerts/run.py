@@ -8,6 +8,7 @@ It starts a server in virtual time of its own. If AWS_ENDPOINT_URL names one, th
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from datetime import datetime
@@ -19,7 +20,7 @@ from plan import PLAN, Event, steps, url_of
 from server import DAY, advance_to, client, redrive, server
 
 HERE = Path(__file__).parent
-LATE_MIN = 60  # An alarm that fires so long after a trouble's end still tells it.
+LATE_MIN = 45  # An alarm that fires so long after a trouble's end still tells it.
 PRINTED = ("EventBridge-HighFailureRate", "EventBridge-HighFailureRate-of-the-rule", "S3Event-ProcessingDelay")
 
 
@@ -50,32 +51,30 @@ def told() -> list[dict[str, Any]]:
     return sorted(messages, key=lambda one: (one["minute"], one["alarm"]))
 
 
-def is_of(event: Event, minute: float) -> bool:
-    """Whether what is told at this minute is told of an event: alarms look back, so some fire after its end."""
-    return minute_of(event.at) <= minute <= minute_of(event.until) + LATE_MIN
+def event_at(minute: float) -> Event | None:
+    """What has begun last at this minute, if it lasts or has ended lately: alarms look back, so some fire later."""
+    begun = [event for event in PLAN if minute_of(event.at) <= minute]
+    return begun[-1] if begun and minute <= minute_of(begun[-1].until) + LATE_MIN else None
 
 
 def told_of(event: Event, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Which alarms told an event, each once, and after how many minutes."""
     first: dict[str, float] = {}
     for message in messages:
-        if is_of(event, message["minute"]):
+        if event_at(message["minute"]) == event:
             first.setdefault(message["alarm"], message["minute"] - minute_of(event.at))
     return [{"alarm": alarm, "after_min": round(minutes)} for alarm, minutes in first.items()]
 
 
-def told_in_vain(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def told_in_vain(messages: list[dict[str, Any]]) -> list[dict[str, str]]:
     """What was told although there was no trouble, with what happened instead."""
-    troubles = [event for event in PLAN if event.is_trouble]
-    others = [event for event in PLAN if not event.is_trouble]
-    return [
-        {
-            "at": clock(message["minute"]), "alarm": message["alarm"],
-            "during": next((event.name for event in others if is_of(event, message["minute"])), "the deployment"),
-        }
-        for message in messages
-        if not any(is_of(event, message["minute"]) for event in troubles)
-    ]  # fmt: skip
+    found = []
+    for message in messages:
+        event = event_at(message["minute"])
+        if event is None or not event.is_trouble:
+            during = "nothing" if event is None else event.name
+            found.append({"at": clock(message["minute"]), "alarm": message["alarm"], "during": during})
+    return found
 
 
 def muted() -> list[dict[str, str]]:
@@ -92,14 +91,15 @@ def muted() -> list[dict[str, str]]:
     ]
 
 
-def day() -> dict[str, str]:
+def day(until: str) -> dict[str, str]:
     """Deploy, put the article's alarms, and let the plan happen. Returns what became of the article's alarms."""
     redrive("deploy", str(HERE / "template.yaml"), "--stack", "alerts")
     printed = put_alarms()
     for time, step in steps():
-        advance_to(time)
-        step()
-    advance_to("23:59")
+        if time < until:
+            advance_to(time)
+            step()
+    advance_to(until)
     return printed
 
 
@@ -109,9 +109,9 @@ def alarm_states() -> dict[str, str]:
     return {alarm["AlarmName"]: f"{alarm['StateValue']}: {alarm['StateReason']}" for alarm in found}
 
 
-def report() -> dict[str, Any]:
+def report(until: str) -> dict[str, Any]:
     """The day, and all that was told and not told of it."""
-    printed = day()
+    printed = day(until)
     messages = [message for message in told() if message["state"] == "ALARM"]
     ours = [message for message in messages if message["alarm"] not in PRINTED]
     theirs = [message for message in messages if message["alarm"] in PRINTED]
@@ -121,7 +121,7 @@ def report() -> dict[str, Any]:
             "told_by": told_of(event, ours), "told_as_printed": told_of(event, theirs),
         }
         for event in PLAN
-        if event.is_trouble
+        if event.is_trouble and event.until < until
     ]  # fmt: skip
     return {
         "troubles": troubles,
@@ -170,8 +170,10 @@ def print_tables(found: dict[str, Any]) -> None:
 
 def main() -> int:
     """Let the day happen, and tell it. Returns 1 if a trouble was not told."""
+    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    options.add_argument("--until", default="23:59", metavar="HH:MM", help="end the day earlier")
     with server():
-        found = report()
+        found = report(options.parse_args().until)
     if sys.stdout.isatty():
         print_tables(found)
     else:
