@@ -21,7 +21,6 @@ from redrive.cli.output import print_json, print_table, wants_json
 from redrive.cli.paragraphs import print_paragraph
 from redrive.cli.passing_time import time_of
 from redrive.cli.reading_letters import WAIT_S_ON_AWS, counted, look_at
-from redrive.cli.run_files import discarded_of, export_letters, journal_of, opened_journal
 from redrive.core.clock import Instant, format_instant
 from redrive.core.errors import UserError
 from redrive.deadletters.account import Account
@@ -36,6 +35,7 @@ from redrive.deadletters.peek import HIDDEN_S_MAX, depth_of, hidden_s_for
 from redrive.deadletters.plan import By, MalformedPlan, Plan, read_plan
 from redrive.deadletters.ports import Ports
 from redrive.deadletters.preflighted import Preflighted
+from redrive.deadletters.run_files import discarded_of, export_letters, journal_of, opened_journal
 from redrive.deadletters.running import Redriving
 from redrive.deadletters.sending import Sender
 from redrive.deadletters.sorting import Refined, Wishes, as_it_is
@@ -66,7 +66,7 @@ def run_plan(
 ) -> None:  # fmt: skip
     """Run a plan, print the account, and end with its exit code. Errors: UserError."""
     journal_file = journal_file or journal_of(plan_file)
-    account = _run(place, plan, plan_file, journal_file, wishes, wanted)
+    account = account_of(place, plan, plan_file, journal_file, wishes, wanted)
     if wants_json(as_json):
         print_json(account.document | {"journal": str(journal_file)})
     else:
@@ -77,9 +77,10 @@ def run_plan(
         sys.exit(FINDING)
 
 
-def _run(
+def account_of(
     place: Place, plan: Plan, plan_file: Path, journal_file: Path, wishes: Wishes, wanted: WantedGates | None
 ) -> Account:
+    """Run a plan. Errors: UserError."""
     now, wait = time_of(place)
     gates: list[Gate] = [UnchangedEvents(place.client)]
     asked = None if wanted is None else wanted.gates(place, plan.queue, now, plan.keys)

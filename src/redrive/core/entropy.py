@@ -8,12 +8,16 @@ from __future__ import annotations
 import os
 import random
 import secrets
+import uuid
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
 from redrive.core.clock import Instant
+
+UUID = uuid.UUID
+"""The type of ids that user code draws."""
 
 _PIECE_LENGTH = 32
 """The digits of a UUID, the longest common draw."""

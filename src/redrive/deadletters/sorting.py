@@ -82,6 +82,8 @@ class Wishes:
     """Why letters are sent that a gate refuses; empty: they stay."""
     resend_doubtful: bool = False
     """Send letters again that may have been accepted already."""
+    resend_returned: bool = False
+    """Send letters again that an earlier run has sent, and that have failed again."""
     discard_done: bool = False
     """Discard letters whose work is known to be done."""
 
@@ -95,6 +97,8 @@ class Sorter:
     ) -> None:  # fmt: skip
         """`refined` gives a letter the error that logs tell, if the plan was made with logs."""
         self._refined = refined
+        # What this run sends and what comes back of that stays: the set is of the time before.
+        self._resendable = journal.returning if wishes.resend_returned else frozenset[str]()
         self._plan = plan
         self._rules = {rule.cause: rule for rule in plan.rules}
         self._journal = journal
@@ -108,7 +112,8 @@ class Sorter:
         known = self._journal.known(letter.message_id)
         if known in {Known.SENT, Known.DISCARDED}:
             return Deletes.FINISHED
-        if self._journal.came_from(letter.message_id, letter.work.id) is not None:
+        came_from = self._journal.came_from(letter.message_id, letter.work.id)
+        if came_from is not None and came_from not in self._resendable:
             return Stays("it was sent, and has failed again", Because.RETURN)
         letter = self._refined(letter)
         rule = self._rules.get(cause_of(letter))

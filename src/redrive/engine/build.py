@@ -61,6 +61,9 @@ from redrive.services.sqs.executions import executions_of
 from redrive.services.sqs.sampler import QueueSampler
 from redrive.services.sqs.visibility import count_visible, next_visible
 from redrive.services.sqs.workers.move_tasks import MoveTaskWorker
+from redrive.services.stepfunctions.source import StatesSource
+from redrive.services.stepfunctions.workers.executions import ExecutionWorker
+from redrive.services.stepfunctions.workers.map_runs import MapRunWorker
 from redrive.store.api import Store
 from redrive.wire.model.files import Models
 
@@ -242,6 +245,19 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "receives",
     ),
     "ssm": _operations("ssm", "reads", "tags", "writes"),
+    "stepfunctions": _operations(
+        "stepfunctions",
+        "activities",
+        "aliases",
+        "definitions",
+        "executions",
+        "history",
+        "machines",
+        "map_runs",
+        "tags",
+        "tokens",
+        "versions",
+    ),
     "sts": _operations("sts", "sessions"),
 }
 
@@ -311,6 +327,7 @@ def build_workers(
         S3Source(),
         SchedulerSource(settings.execution_ids),
         SnsSource(),
+        StatesSource(),
         SubscriptionSource(),
     ]
     settling_ms = SETTLING_MS if real_time else 0
@@ -324,11 +341,13 @@ def build_workers(
         CleaningWorker(),
         CompositeWorker(per_claim=knobs.alarms_per_claim),
         ConnectionWorker(),
+        ExecutionWorker(log),
         ExpiryWorker(),
         GroupDeletionWorker(),
         KeyWorker(),
         LifecycleWorker(),
         MacroWorker(),
+        MapRunWorker(log),
         MappingWorker([queues], log),
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),

@@ -35,6 +35,9 @@ The rooms, top to bottom; a room imports only rooms below it:
                reasons.py    why a handler cannot be proved
                unseen.py     what is said of a handler that changes nothing
                search.py     all histories up to so many faults, fewest first
+               order.py      the order of a search, and what it has come to
+               stems.py      the histories that a history has, with one fault more
+               processes.py  a search in several processes
                rehearsing.py runs the handler until it comes through, and mends the guess that each failure names
     judge      ledger.py     which table is the handler's memory, and which of its records say that a run is under way
                judge.py      the rules, and which one a history has broken
@@ -45,6 +48,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                transport.py  how a call is answered: shortened for the search, or through the whole wire
                strikes.py    the calls of a leg in order, and the faults that strike at them
                web.py        answers to requests over HTTP, and their faults
+               behaviour.py  what runs have done, by what they had observed: runs without their code
                running.py    one run under way: what it has observed, how it dies
                state.py      what the legs, the runs and the calls of a performance share
                runs.py       runs the handlers of functions

@@ -31,6 +31,7 @@ from redrive.store.tables.blobs import BlobTable
 from redrive.store.tables.bodies import BodyTable, Files
 from redrive.store.tables.dedup import DedupTable
 from redrive.store.tables.deliveries import DeliveryTable
+from redrive.store.tables.executions import ExecutionTable
 from redrive.store.tables.facts import FactTable
 from redrive.store.tables.items import ItemTable
 from redrive.store.tables.log_events import LogEventTable
@@ -116,6 +117,14 @@ class Services(Protocol):
 
         Errors: ServiceError UnknownOperationException (AWS's service has no such operation).
         """
+        ...
+
+    def shown(self, service: str, operation: str, answer: Mapping[str, object]) -> Document:
+        """An answer of `call` as a document with the names of AWS's SDKs: what `read` is for parameters."""
+        ...
+
+    def declares(self, service: str, operation: str, code: str) -> bool:
+        """Whether AWS's model of an operation has an error with this code."""
         ...
 
     def assume_role(
@@ -233,9 +242,9 @@ class Tables:
     """The gateways without state of a transaction. A store creates them once, not for each step."""
 
     __slots__ = (
-        "alarm_history", "archives", "attempts", "blobs", "bodies", "database", "dedup", "deliveries", "facts",
-        "items", "log_events", "messages", "meters", "objects", "resources", "runs", "streams", "timers", "tokens",
-        "uploads",
+        "alarm_history", "archives", "attempts", "blobs", "bodies", "database", "dedup", "deliveries", "executions",
+        "facts", "items", "log_events", "messages", "meters", "objects", "resources", "runs", "streams", "timers",
+        "tokens", "uploads",
     )  # fmt: skip
 
     def __init__(
@@ -262,6 +271,7 @@ class Tables:
         self.streams = StreamTable(database)
         self.objects = ObjectTable(database)
         self.uploads = UploadTable(database)
+        self.executions = ExecutionTable(database)
 
     def undone(self) -> None:
         """Clear the gateways' caches after a rollback."""
@@ -285,6 +295,7 @@ class Tables:
         self.attempts.forget()
         self.runs.forget()
         self.bodies.forget()
+        self.executions.forget()
 
 
 class StartAnew(BaseException):
@@ -333,8 +344,9 @@ class Transaction:
 
     __slots__ = (
         "_depth", "_is_guarded", "_tables", "alarm_history", "archives", "attempts", "blobs", "bodies", "cause",
-        "dedup", "deliveries", "digests", "entropy", "facts", "items", "log_events", "messages", "meters", "metrics",
-        "now", "objects", "resources", "runs", "services", "streams", "timers", "tokens", "topics", "uploads",
+        "dedup", "deliveries", "digests", "entropy", "executions", "facts", "items", "log_events", "messages", "meters",
+        "metrics", "now", "objects", "resources", "runs", "services", "streams", "timers", "tokens", "topics",
+        "uploads",
     )  # fmt: skip
 
     def __init__(
@@ -370,6 +382,7 @@ class Transaction:
         self.streams = tables.streams
         self.objects = tables.objects
         self.uploads = tables.uploads
+        self.executions = tables.executions
 
     @property
     def is_shared(self) -> bool:

@@ -48,7 +48,7 @@ from redrive.prove.process.subject import Place
 from redrive.prove.process.surroundings import replaced
 from redrive.prove.process.threads import Unordered
 from redrive.prove.process.waiters import ended_waiters
-from redrive.prove.stage.stage import models
+from redrive.prove.stage.stage import is_of_engine
 from redrive.prove.stage.tape import Known, Strayed
 
 T = TypeVar("T")
@@ -81,7 +81,7 @@ class Boundary:
             stack.enter_context(answered_libraries(self.request))
             stack.enter_context(self._state.files.entered(self._state.subject.places))
             stack.enter_context(answered_sql(self.query, self._connected))
-            stack.enter_context(ended_waiters(lambda service: service not in models().specs))
+            stack.enter_context(ended_waiters(lambda service: not is_of_engine(service)))
             stack.enter_context(transport.entered())
             yield
 
@@ -122,7 +122,7 @@ class Boundary:
                 raise state.threads.refuse(f"a thread that goes on by itself calls {call}")
             if state.running and state.improvised is not None:
                 state.improvised.provide(state.stage, call)
-            if call.service not in models().specs:
+            if not is_of_engine(call.service):
                 self._note_guess(call)
             if not self.is_handlers:
                 note_guess = functools.partial(self._note_guess, call)

@@ -42,7 +42,7 @@ from redrive.prove.calls.calls import Call, Params
 from redrive.prove.calls.given import NOTHING_GIVEN, Given
 from redrive.prove.calls.outside import made_up_answer
 from redrive.prove.process.surroundings import replaced
-from redrive.prove.stage.stage import SCOPE, Stage, models
+from redrive.prove.stage.stage import SCOPE, Stage, is_of_engine
 from redrive.wire.message import HttpRequest, HttpResponse
 
 ENDPOINT_URL = "http://in-process.redrive.internal"
@@ -106,7 +106,7 @@ class Asked:
     def is_outside(self) -> bool:
         """Whether the call is an effect by itself, and not what it leaves in the engine."""
         is_told = self.call.service in TELLING_SERVICES and not self.goes_on
-        return self.call.service not in models().specs or is_told
+        return not is_of_engine(self.call.service) or is_told
 
     @property
     def question(self) -> tuple[object, ...]:

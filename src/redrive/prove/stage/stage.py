@@ -50,7 +50,12 @@ ROUNDS_MAX = 10_000
 
 _MARSHAL_VERSION = 2  # Later ones write equal values differently, depending on the number of references.
 
-DECIDING_TABLES = ("deliveries", "dedup_receives", "dedup_sends", "messages", "timers", "tokens")
+MADE_UP = frozenset({"stepfunctions"})
+"""Services of the engine that it does not answer here: a handler may start any machine, which no template has made."""
+
+DECIDING_TABLES = (
+    "activity_tasks", "deliveries", "dedup_receives", "dedup_sends", "executions", "messages", "timers", "tokens",
+)  # fmt: skip
 """The store's tables whose rows decide what is delivered next, and the answers to repeated requests."""
 LEFT_TABLES = (
     "archived_events", "bodies", "body_pieces", "items", "object_numbers", "objects", "stream_records", "upload_parts",
@@ -58,7 +63,8 @@ LEFT_TABLES = (
 )  # fmt: skip
 """The tables whose rows are what runs have left behind."""
 TELLING_TABLES = (
-    "alarm_history", "archive_minutes", "attempts", "facts", "links", "log_events", "metrics", "moves", "notes", "runs",
+    "alarm_history", "archive_minutes", "attempts", "execution_events", "facts", "links", "log_events", "metrics",
+    "moves", "notes", "runs",
 )  # fmt: skip
 """The tables whose rows record what happened, and decide nothing."""
 SETTLED_TABLES = ("blobs", "resources")
@@ -77,6 +83,11 @@ class Waiting:
 def models() -> Models:
     """AWS's models, read once: they do not change."""
     return Models()
+
+
+def is_of_engine(service: str) -> bool:
+    """Whether the engine answers the calls of a service; otherwise answers are made up from the service's model."""
+    return service in models().specs and service not in MADE_UP
 
 
 class Attached(Protocol):

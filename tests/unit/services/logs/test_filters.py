@@ -142,7 +142,7 @@ def test_transformations_that_cannot_be_are_refused(
     assert told in error.message
 
 
-def test_test_metric_filter_shows_what_it_takes_out(world: World) -> None:
+def test_trying_a_metric_filter_shows_what_it_takes_out(world: World) -> None:
     lines = ['1.1.1.1 - "GET /a" 404 12', "nothing here", '2.2.2.2 - "GET /b" 200 1']
 
     spaces = world.call("logs", "TestMetricFilter", filterPattern="[ip, user, r, s=4*, b]", logEventMessages=lines)
