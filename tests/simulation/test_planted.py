@@ -12,6 +12,7 @@ from redrive.sim.users.workload import Workload
 from redrive.wire.model.files import Models
 from tests.simulation.planted import ALSO_BROKEN, FOUND_BY, PLANTS, Plant
 from tests.simulation.planted_exchange import EXCHANGE_PLANTS
+from tests.simulation.planted_machines import MACHINE_PLANTS
 from tests.simulation.planted_streams import STREAM_PLANTS
 from tests.simulation.planted_uploads import UPLOAD_PLANTS
 
@@ -75,3 +76,16 @@ def test_planted_defect_is_found_at_a_bucket_that_tells(plant: Plant, models: Mo
 def test_every_rule_holds_at_a_bucket_that_tells(seed: int, models: Models) -> None:
     """The same seeds pass without a defect."""
     run_seed(seed, models=models, establish=Workload.uploads)
+
+
+@pytest.mark.parametrize("plant", MACHINE_PLANTS, ids=lambda plant: plant.__name__)
+def test_planted_defect_is_found_at_a_state_machine(plant: Plant, models: Models) -> None:
+    """Repeated transitions, miscounted retries, a Catch after success and lost tokens have checkers that see."""
+    with plant():
+        assert first_broken_rule(models, Workload.machines) in MACHINE_PLANTS[plant]
+
+
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_every_rule_holds_at_a_state_machine(seed: int, models: Models) -> None:
+    """The same seeds pass without a defect."""
+    run_seed(seed, models=models, establish=Workload.machines)

@@ -35,7 +35,8 @@ class Wait:
 
     A repeated call has the same parameters and would give a later `until`, so the driver keeps the first. `again_at` is
     an instant before `until` for a repeated call even without a notification. `is_under_way`: the awaited work needs no
-    time to pass, so the driver waits in virtual time, too.
+    time to pass, so the driver waits in virtual time, too. `is_of_caller`: the call itself has begun the work, and a
+    caller in this process lets all due work be done before the answer.
     """
 
     result: Document
@@ -43,6 +44,7 @@ class Wait:
     until: Instant
     again_at: Instant | None = None
     is_under_way: bool = False
+    is_of_caller: bool = False
 
 
 Resume = Callable[[Transaction, InvocationResult], "Document | ServiceError"]

@@ -17,6 +17,8 @@ from redrive.services.sns.limits import MAIL_AGE_MS
 from redrive.services.sns.retention import TopicSweep
 from redrive.services.sqs.limits import DEDUPLICATION_MS
 from redrive.services.sqs.retention import MessageSweep
+from redrive.services.stepfunctions.limits import CLOSED_KEPT_MS
+from redrive.services.stepfunctions.retention import ExecutionSweep
 
 _ARCHIVES = ArchiveSweep()
 _MESSAGES = MessageSweep()
@@ -43,6 +45,10 @@ AGEING: tuple[Ageing, ...] = (
     Ageing("captured e-mail and text messages", f"{MAIL_AGE_MS // DAY_MS} days", _TOPICS),
     Ageing("tokens of subscriptions", "until they expire", _TOPICS),
     Ageing("replays", f"{REPLAYS_KEPT_MS // DAY_MS} days after their end", _ARCHIVES),
+    Ageing(
+        "executions of state machines, with their histories", f"{CLOSED_KEPT_MS // DAY_MS} days after their end",
+        ExecutionSweep(),
+    ),
     Ageing("records of DynamoDB streams", f"{STREAM_RETENTION_MS // HOUR_MS} hours", _STREAMS),
     Ageing("disabled DynamoDB streams", f"{STREAM_RETENTION_MS // HOUR_MS} hours after their end", _STREAMS),
     Ageing(

@@ -55,6 +55,9 @@ from redrive.services.sqs.executions import executions_of
 from redrive.services.sqs.sampler import QueueSampler
 from redrive.services.sqs.visibility import count_visible, next_visible
 from redrive.services.sqs.workers.move_tasks import MoveTaskWorker
+from redrive.services.stepfunctions.source import StatesSource
+from redrive.services.stepfunctions.workers.executions import ExecutionWorker
+from redrive.services.stepfunctions.workers.map_runs import MapRunWorker
 from redrive.store.api import Store
 from redrive.wire.model.files import Models
 
@@ -215,6 +218,19 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "receives",
     ),
     "ssm": _operations("ssm", "reads", "tags", "writes"),
+    "stepfunctions": _operations(
+        "stepfunctions",
+        "activities",
+        "aliases",
+        "definitions",
+        "executions",
+        "history",
+        "machines",
+        "map_runs",
+        "tags",
+        "tokens",
+        "versions",
+    ),
     "sts": _operations("sts", "sessions"),
 }
 
@@ -283,6 +299,7 @@ def build_workers(
         S3Source(),
         SchedulerSource(settings.execution_ids),
         SnsSource(),
+        StatesSource(),
     ]
     queues = QueueEvents(next_visible=next_visible, count_visible=count_visible, executions_of=executions_of)
     return [
@@ -291,11 +308,13 @@ def build_workers(
         BackfillWorker(per_claim=knobs.items_indexed_per_claim),
         CleaningWorker(),
         ConnectionWorker(),
+        ExecutionWorker(log),
         ExpiryWorker(),
         GroupDeletionWorker(),
         KeyWorker(),
         LifecycleWorker(),
         MacroWorker(),
+        MapRunWorker(),
         MappingWorker([queues], log),
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),

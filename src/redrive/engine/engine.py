@@ -32,7 +32,7 @@ from redrive.delivery.outside.http_call import NO_HTTP, HttpCall, HttpCaller
 from redrive.delivery.outside.invocation import Invocation, InvocationStatus, Invoker, invoke_streaming
 from redrive.delivery.outside.kept_pieces import KeptPieces
 from redrive.delivery.web import JudgePage, ServeUrl, StreamedWeb, WebAnswer, no_pages, no_urls
-from redrive.delivery.worker import Attempt, FreeSlots, Worker
+from redrive.delivery.worker import ONE, Attempt, FreeSlots, Worker
 from redrive.engine.registry import Registry
 from redrive.store.api import Step, Transaction
 from redrive.store.bodies import RowBodies
@@ -84,7 +84,7 @@ class Engine:
 
         Errors: ServiceError.
         """
-        return self.conclude(self.begun(lambda tx: self.registry.begin(tx, caller, service, operation, params)))
+        return self.conclude(self.awaited(lambda tx: self.registry.begin(tx, caller, service, operation, params)))
 
     def begun(self, step: Step[Answer]) -> Answer:
         """Run the step of an operation, after the work that it asks for. Errors: ServiceError."""
@@ -95,6 +95,21 @@ class Engine:
             else:
                 answer.work()
                 answer = self.run(step)
+        return answer
+
+    def awaited(self, step: Step[Answer]) -> Answer:
+        """Run the step of an operation; the due work that it has begun is done before it answers. Errors: ServiceError.
+
+        For callers in this process: nobody else does the work while they wait, and no time passes.
+        """
+        answer = self.begun(step)
+        while isinstance(answer, Wait) and answer.is_of_caller:
+            claimed = self.claim(ONE)
+            for attempt in claimed.attempts:
+                self.settle(attempt, self.perform(attempt))
+            answer = self.begun(step)
+            if not claimed.progressed:
+                break
         return answer
 
     def conclude(self, answer: Answer) -> Document:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import NoReturn
 
+from redrive.core.documents import Document
 from redrive.core.errors import Bug, ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import OPERATION_ATTRIBUTE, Answer
@@ -16,6 +17,7 @@ from redrive.engine.trails import Call, record_call, run_recorded, wants_data_re
 from redrive.services.cloudtrail.model.calls import CallKind, kind_of
 from redrive.services.iam import access
 from redrive.store.api import Transaction
+from redrive.wire.model.answers import shown_answer
 from redrive.wire.model.files import Models
 from redrive.wire.model.inputs import InputReader, missing_members
 from redrive.wire.model.names import snake_case
@@ -120,6 +122,18 @@ class Registry:
         if model is None:
             raise ServiceError("UnknownOperationException", f"{service} has no operation {operation}.")
         return missing_members(model, document)
+
+    def shown(self, service: str, operation: str, answer: Mapping[str, object]) -> Document:
+        """An answer of an operation as a document in the spelling of AWS's SDKs."""
+        return shown_answer(self.entry(service, operation).model, answer)
+
+    def declares(self, service: str, operation: str, code: str) -> bool:
+        """Whether AWS's model of an operation has this error; False for an operation that no service implements."""
+        try:
+            model = self.entry(service, operation).model
+        except Unserved:
+            return False
+        return any(shape.name == code for shape in model.errors)
 
     def check(self, entry: Entry, params: Mapping[str, object]) -> None:
         """Check parameters against AWS's constraints. Errors: ValidationException."""

@@ -125,3 +125,11 @@ class BoundServices:
     def missing(self, service: str, operation: str, document: Mapping[str, object]) -> Sequence[str]:
         """The required members that a JSON document lacks."""
         return self._registry.missing(service, operation, document)
+
+    def shown(self, service: str, operation: str, answer: Mapping[str, object]) -> Document:
+        """An answer in the spelling of AWS's SDKs."""
+        return self._registry.shown(service, operation, answer)
+
+    def declares(self, service: str, operation: str, code: str) -> bool:
+        """Whether AWS's model of an operation has this error."""
+        return self._registry.declares(service, operation, code)

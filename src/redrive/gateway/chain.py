@@ -263,7 +263,7 @@ class Gateway:
             served = self._engine.run(exchange.step)
             whole = self._engine.served(served) if isinstance(served, StreamedWeb) else self._engine.conclude(served)
             return self.answer(exchange, whole)
-        answer = self._engine.begun(exchange.step)
+        answer = self._engine.awaited(exchange.step)
         if isinstance(answer, StreamedOutside):
             answer = self._engine.streamed(answer)
         if not isinstance(answer, EventStream):

@@ -30,6 +30,7 @@ from redrive.store.tables.blobs import BlobTable
 from redrive.store.tables.bodies import BodyTable, Files
 from redrive.store.tables.dedup import DedupTable
 from redrive.store.tables.deliveries import DeliveryTable
+from redrive.store.tables.executions import ExecutionTable
 from redrive.store.tables.facts import FactTable
 from redrive.store.tables.items import ItemTable
 from redrive.store.tables.log_events import LogEventTable
@@ -115,6 +116,14 @@ class Services(Protocol):
 
         Errors: ServiceError UnknownOperationException (AWS's service has no such operation).
         """
+        ...
+
+    def shown(self, service: str, operation: str, answer: Mapping[str, object]) -> Document:
+        """An answer of `call` as a document with the names of AWS's SDKs: what `read` is for parameters."""
+        ...
+
+    def declares(self, service: str, operation: str, code: str) -> bool:
+        """Whether AWS's model of an operation has an error with this code."""
         ...
 
     def assume_role(
@@ -232,8 +241,8 @@ class Tables:
     """The gateways without state of a transaction. A store creates them once, not for each step."""
 
     __slots__ = (
-        "archives", "attempts", "blobs", "bodies", "database", "dedup", "deliveries", "facts", "items", "log_events",
-        "messages", "meters", "objects", "resources", "runs", "streams", "timers", "tokens", "uploads",
+        "archives", "attempts", "blobs", "bodies", "database", "dedup", "deliveries", "executions", "facts", "items",
+        "log_events", "messages", "meters", "objects", "resources", "runs", "streams", "timers", "tokens", "uploads",
     )  # fmt: skip
 
     def __init__(
@@ -259,6 +268,7 @@ class Tables:
         self.streams = StreamTable(database)
         self.objects = ObjectTable(database)
         self.uploads = UploadTable(database)
+        self.executions = ExecutionTable(database)
 
     def undone(self) -> None:
         """Clear the gateways' caches after a rollback."""
@@ -282,6 +292,7 @@ class Tables:
         self.attempts.forget()
         self.runs.forget()
         self.bodies.forget()
+        self.executions.forget()
 
 
 class StartAnew(BaseException):
@@ -330,8 +341,8 @@ class Transaction:
 
     __slots__ = (
         "_depth", "_is_guarded", "_tables", "archives", "attempts", "blobs", "bodies", "cause", "dedup", "deliveries",
-        "digests", "entropy", "facts", "items", "log_events", "messages", "meters", "metrics", "now", "objects",
-        "resources", "runs", "services", "streams", "timers", "tokens", "topics", "uploads",
+        "digests", "entropy", "executions", "facts", "items", "log_events", "messages", "meters", "metrics", "now",
+        "objects", "resources", "runs", "services", "streams", "timers", "tokens", "topics", "uploads",
     )  # fmt: skip
 
     def __init__(
@@ -366,6 +377,7 @@ class Transaction:
         self.streams = tables.streams
         self.objects = tables.objects
         self.uploads = tables.uploads
+        self.executions = tables.executions
 
     @property
     def is_shared(self) -> bool:

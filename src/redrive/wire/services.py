@@ -274,6 +274,7 @@ SERVICES: tuple[ServiceSpec, ...] = (
         target_prefix="AmazonEC2ContainerRegistry_V20150921",
         validation_code="InvalidParameterException",
     ),
+    ServiceSpec(name="stepfunctions", protocols=("json",), target_prefix="AWSStepFunctions", signs_as="states"),
     ServiceSpec(name="ssm", protocols=("json",), target_prefix="AmazonSSM"),
     ServiceSpec(
         name="secretsmanager",

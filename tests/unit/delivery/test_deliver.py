@@ -88,6 +88,12 @@ class Post:
     def missing(self, service: str, operation: str, document: Mapping[str, object]) -> Sequence[str]:
         raise AssertionError("no document is read here")
 
+    def shown(self, service: str, operation: str, answer: Mapping[str, object]) -> Document:
+        raise AssertionError("no answer is shown here")
+
+    def declares(self, service: str, operation: str, code: str) -> bool:
+        raise AssertionError("nobody asks for errors here")
+
     def assume_role(
         self, tx: Transaction, role_arn: str, *, service: str, session_name: str, region: str, request_id: str,
         source_arn: str | None = None,

@@ -46,7 +46,6 @@ def signed(service: str, **headers: str) -> dict[str, str]:
         ("ec2", "describe_instances", {}, "InvalidAction", 404),
         ("rds", "describe_db_clusters", {}, "InvalidAction", 404),
         ("firehose", "list_delivery_streams", {}, "UnknownOperationException", 400),
-        ("stepfunctions", "list_state_machines", {}, "UnknownOperationException", 400),
         ("apigateway", "get_rest_apis", {}, "UnknownOperationException", 404),
     ],
 )
@@ -105,8 +104,7 @@ def test_refusal_of_a_request_for_s3_has_the_shape_of_s3(world: World) -> None:
 MISSING = [
     ("acm", "delete_certificate", {"CertificateArn": f"arn:aws:acm:us-east-1:{ACCOUNT}:certificate/c"},
      "AccessDeniedException", "acm:DeleteCertificate on resource: arn:aws:acm:us-east-1:000000000000:certificate/c"),
-    ("stepfunctions", "list_state_machines", {}, "AccessDeniedException",
-     "states:ListStateMachines on resource: *"),
+    ("athena", "list_data_catalogs", {}, "AccessDeniedException", "athena:ListDataCatalogs on resource: *"),
     ("ec2", "describe_instances", {}, "UnauthorizedOperation", "ec2:DescribeInstances on resource: *"),
 ]  # fmt: skip
 

@@ -50,14 +50,19 @@ ROUNDS_MAX = 10_000
 
 _MARSHAL_VERSION = 2  # Later ones write equal values differently, depending on the number of references.
 
-DECIDING_TABLES = ("deliveries", "dedup_receives", "dedup_sends", "messages", "timers", "tokens")
+DECIDING_TABLES = (
+    "activity_tasks", "deliveries", "dedup_receives", "dedup_sends", "executions", "messages", "timers", "tokens",
+)  # fmt: skip
 """The store's tables whose rows decide what is delivered next, and the answers to repeated requests."""
 LEFT_TABLES = (
     "archived_events", "bodies", "body_pieces", "items", "object_numbers", "objects", "stream_records", "upload_parts",
     "uploads",
 )  # fmt: skip
 """The tables whose rows are what runs have left behind."""
-TELLING_TABLES = ("archive_minutes", "attempts", "facts", "links", "log_events", "metrics", "moves", "notes", "runs")
+TELLING_TABLES = (
+    "archive_minutes", "attempts", "execution_events", "facts", "links", "log_events", "metrics", "moves", "notes",
+    "runs",
+)  # fmt: skip
 """The tables whose rows record what happened, and decide nothing."""
 SETTLED_TABLES = ("blobs", "resources")
 """The tables whose rows were made before the first history."""

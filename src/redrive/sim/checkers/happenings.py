@@ -340,11 +340,36 @@ class ObjectTold:
     content: str
 
 
+@dataclass(frozen=True, slots=True)
+class MachineSent:
+    """A consumer has a message that an execution sent in this step."""
+
+    name: str
+    step: str
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TokenReturned:
+    """The engine has committed the return of an execution's token."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionRead:
+    """At the end: an execution, and its events, each with its type and the name of its state."""
+
+    name: str
+    status: str
+    events: Sequence[tuple[str, str]]
+
+
 Happening = (
     Tried | Accepted | Received | GroupReceived | Deleting | Handled | Occurred | Reached | DeadLettered | HistoryRead
     | Measured | Recorded | Took | Settled | Forgot | RuleSet | Published | ReplayStarted | Arrived | RuleHistoryRead
     | ReplayCancelled | ReplayRead | Lined | Rang | Streamed | Mapped | Unmapped | StreamRun | WindowEnded | StreamRead
-    | ItemWritten | TableRead | ChangesRead | ObjectChanged | ObjectTold
+    | ItemWritten | TableRead | ChangesRead | ObjectChanged | ObjectTold | MachineSent | TokenReturned | ExecutionRead
 )  # fmt: skip
 
 

@@ -142,7 +142,7 @@ class Resources:
     def _role(self) -> str:
         """One role for everything, because permissions are not tested here."""
         call = self.simulation.reliable.call
-        services = ["events.amazonaws.com", "lambda.amazonaws.com", "scheduler.amazonaws.com"]
+        services = [f"{name}.amazonaws.com" for name in ("events", "lambda", "scheduler", "states")]
         trust = policy_of({"Principal": {"Service": services}, "Action": "sts:AssumeRole"})
         role = call("iam", "CreateRole", RoleName=ROLE, AssumeRolePolicyDocument=trust)["Role"]
         everything = policy_of({"Action": "*", "Resource": "*"})

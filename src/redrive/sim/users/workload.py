@@ -34,6 +34,7 @@ from redrive.sim.users.acts import (
 )
 from redrive.sim.users.editors import PERMANENT, THROTTLED, Editor, FaultAdder
 from redrive.sim.users.exchange import Exchange
+from redrive.sim.users.machines import executions_read, open_machines
 from redrive.sim.users.publishers import rule_arn
 from redrive.sim.users.resources import Resources, arn_of
 from redrive.sim.users.shop import HITS, HITS_LETTERS, open_shop
@@ -66,6 +67,7 @@ BUS_SHARE = 0.5
 EXCHANGE_SHARE = 0.2
 STREAMS_SHARE = 0.25
 UPLOADS_SHARE = 0.25
+MACHINES_SHARE = 0.25
 SETTLING_MS = 24 * HOUR_MS
 """How long all work may take to end after the weather."""
 
@@ -84,6 +86,7 @@ class Workload(Resources):
         self._rules: dict[str, int] = {}
         self._exchange: Exchange | None = None
         self._streams: Streams | None = None
+        self._has_machines = False
         apart_ms = simulation.weather.disagreement_ms
         simulation.watch(
             Slots(inside_max=simulation.knobs.deliveries_per_claim), Settlements(),
@@ -112,6 +115,8 @@ class Workload(Resources):
             self.streams()
         if self.fork("with uploads").chance(UPLOADS_SHARE):
             self.uploads()
+        if self.fork("with machines").chance(MACHINES_SHARE):
+            self.machines()
         if self.schedules_made:
             simulation, dice = self.simulation, self.fork("editor")
             editor = Editor(simulation, simulation.client("editor"), self.schedules_made, dice=dice, until=self.until)
@@ -131,7 +136,8 @@ class Workload(Resources):
         alarms = history_and_metrics(simulation, list(self._alarms))
         told = [*exchanged, *alarms, *rule_histories(simulation, self._rule_arns())]
         streamed = [] if self._streams is None else list(self._streams.told())
-        simulation.finish(left, [*seen, *told, *streamed])
+        executed = executions_read(simulation) if self._has_machines else ()
+        simulation.finish(left, [*seen, *told, *streamed, *executed])
 
     def _rule_arns(self) -> dict[str, str]:
         """The ARNs of all rules, by name."""
@@ -151,6 +157,11 @@ class Workload(Resources):
     def uploads(self) -> None:
         """A bucket that tells a queue and the default bus."""
         open_uploads(self, self.fork("uploads"))
+
+    def machines(self) -> None:
+        """A state machine with a function, messages, tokens and a Map."""
+        self._has_machines = True
+        open_machines(self, self.fork("machines"))
 
     def mail(self) -> None:
         """Producers, a queue with a dead-letter queue, consumers that are sometimes too slow."""

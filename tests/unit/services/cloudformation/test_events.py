@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-from botocore.exceptions import ClientError
-
 from redrive.testing.world import World
 from tests.unit.services.cloudformation.conftest import Stacks
 
@@ -189,20 +186,3 @@ def test_events_of_a_sam_function_say_how_it_gets_them(stacks: Stacks, world: Wo
     for logical in ("Whole", "Daily"):
         assert (targets[logical]["DeadLetterConfig"], targets[logical]["RetryPolicy"]) == ({"Arn": arn}, retries)
     assert targets["Part"]["DeadLetterConfig"]["Arn"].rpartition(":")[2].startswith("sam-Made-")
-
-
-def test_events_of_a_sam_state_machine_are_refused_by_name(stacks: Stacks) -> None:
-    machine = {
-        "Definition": {"StartAt": "A", "States": {"A": {"Type": "Pass", "End": True}}},
-        "Events": {"E": {"Type": "EventBridgeRule", "Properties": {"Pattern": {"source": ["shop"]}}}},
-    }
-    template = {
-        "Transform": "AWS::Serverless-2016-10-31",
-        "Resources": {"M": {"Type": "AWS::Serverless::StateMachine", "Properties": machine}},
-    }
-
-    with pytest.raises(ClientError, match=r"resource types \[AWS::StepFunctions::StateMachine\], redrive does not"):
-        stacks.client.create_stack(
-            StackName="sam", TemplateBody=json.dumps(template),
-            Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
-        )  # fmt: skip

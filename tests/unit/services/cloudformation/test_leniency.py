@@ -152,8 +152,6 @@ def test_stand_in_of_a_type_whose_ref_is_an_arn_can_be_named_as_a_source(stacks:
 @pytest.mark.parametrize(
     ("type_name", "reference"),
     [
-        ("AWS::StepFunctions::StateMachine", {"Ref": "Stand"}),
-        ("AWS::StepFunctions::StateMachine", {"Fn::GetAtt": ["Stand", "Arn"]}),
         ("AWS::AppSync::GraphQLApi", {"Fn::GetAtt": ["Stand", "GraphQLEndpointArn"]}),
         ("AWS::Batch::JobQueue", {"Ref": "Stand"}),
         ("AWS::KinesisFirehose::DeliveryStream", {"Fn::GetAtt": ["Stand", "Arn"]}),

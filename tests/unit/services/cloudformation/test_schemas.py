@@ -39,6 +39,7 @@ MEANT: Mapping[str, str] = {
     "AWS::KMS::Key/Origin replaces": "The kind of a key cannot be changed by the API.",
     "AWS::SSM::Parameter attribute Type": "The reference of the type lists it among the return values.",
     "AWS::SSM::Parameter attribute Value": "The reference of the type lists it among the return values.",
+    "AWS::StepFunctions::Activity attribute Name": "The reference lists it among the return values.",
     "AWS::DynamoDB::Table/LocalSecondaryIndexes replaces": "DynamoDB's API changes no local index of a table.",
     "AWS::Kinesis::Stream has no attribute WarmThroughputObject": "It has no documentation.",
     "AWS::Kinesis::Stream/RecordDistributionStrategy is not known": "It is newer than the resource's documentation.",

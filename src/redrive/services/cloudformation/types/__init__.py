@@ -43,10 +43,17 @@ from redrive.services.cloudformation.types.sns import SUBSCRIPTION, TOPIC, TOPIC
 from redrive.services.cloudformation.types.sqs import QUEUE, QUEUE_INLINE_POLICY, QUEUE_POLICY
 from redrive.services.cloudformation.types.ssm import PARAMETER
 from redrive.services.cloudformation.types.stand_ins import stand_in
+from redrive.services.cloudformation.types.stepfunctions import (
+    ACTIVITY,
+    STATE_MACHINE,
+    STATE_MACHINE_ALIAS,
+    STATE_MACHINE_VERSION,
+)
 from redrive.services.cloudformation.types.waits import WAIT_CONDITION, WAIT_CONDITION_HANDLE
 
 _ALL: tuple[ResourceType, ...] = (
     ACCESS_KEY,
+    ACTIVITY,
     ALIAS,
     API_DESTINATION,
     ARCHIVE,
@@ -92,6 +99,9 @@ _ALL: tuple[ResourceType, ...] = (
     SECRET,
     SECRET_POLICY,
     SECRET_TARGET_ATTACHMENT,
+    STATE_MACHINE,
+    STATE_MACHINE_ALIAS,
+    STATE_MACHINE_VERSION,
     STREAM,
     STREAM_CONSUMER,
     STREAM_POLICY,

@@ -44,8 +44,6 @@ _KNOWN_BY_ARN = frozenset(
         "AWS::ElasticLoadBalancingV2::TargetGroup",
         "AWS::MSK::Cluster",
         "AWS::SecretsManager::Secret",
-        "AWS::StepFunctions::Activity",
-        "AWS::StepFunctions::StateMachine",
     }
 )
 
@@ -63,8 +61,6 @@ _ARN_FORMS = {
     "AWS::ECS::Service": ("ecs", "service/"),
     "AWS::ECS::TaskDefinition": ("ecs", "task-definition/"),
     "AWS::KinesisFirehose::DeliveryStream": ("firehose", "deliverystream/"),
-    "AWS::StepFunctions::Activity": ("states", "activity:"),
-    "AWS::StepFunctions::StateMachine": ("states", "stateMachine:"),
 }
 
 

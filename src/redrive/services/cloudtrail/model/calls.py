@@ -84,6 +84,7 @@ _DATA: Mapping[str, frozenset[str]] = MappingProxyType(
             "SendMessageBatch"
         ),
         "ssm": frozenset(),
+        "stepfunctions": frozenset(),
         "sts": frozenset(),
     }
 )

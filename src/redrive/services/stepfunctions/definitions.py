@@ -1,0 +1,14 @@
+"""Definitions: what is checked before a machine takes one, and what answers tell of one."""
+
+from __future__ import annotations
+
+from redrive.core.errors import ServiceError
+from redrive.languages.states import MachineType, MalformedDefinition, read_definition
+
+
+def check_definition(definition: str, type: str) -> None:
+    """Errors: InvalidDefinition, with all that is wrong."""
+    try:
+        read_definition(definition, MachineType(type))
+    except MalformedDefinition as error:
+        raise ServiceError("InvalidDefinition", error.message()) from error

@@ -1,0 +1,1 @@
+"""The stored documents of stepfunctions and its pure rules; nothing here uses a transaction."""

@@ -1,0 +1,1 @@
+"""The operations of stepfunctions and their shared functions, all on a transaction."""

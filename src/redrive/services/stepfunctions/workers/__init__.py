@@ -1,0 +1,1 @@
+"""The work that stepfunctions does without a request."""

@@ -1,0 +1,173 @@
+"""Starting, listing and stopping executions, and what other services see of them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.unit.services.stepfunctions.conftest import ROLE, Machines, code_of, message_of
+
+WAITS = {"Type": "Wait", "Seconds": 60}
+
+
+def test_second_start_with_name_and_input_of_one_that_runs_answers_as_the_first(machines: Machines) -> None:
+    machine = machines.create(WAITS)
+    first = machines.sfn.start_execution(stateMachineArn=machine, name="n", input='{"a": 1}')
+    machines.world.advance(seconds=1)
+
+    second = machines.sfn.start_execution(stateMachineArn=machine, name="n", input='{"a": 1}')
+    with pytest.raises(ClientError) as other:
+        machines.sfn.start_execution(stateMachineArn=machine, name="n", input="{}")
+    machines.world.advance(seconds=60)
+    with pytest.raises(ClientError) as ended:
+        machines.sfn.start_execution(stateMachineArn=machine, name="n", input='{"a": 1}')
+
+    assert (first["executionArn"], first["startDate"]) == (second["executionArn"], second["startDate"])
+    assert message_of(other) == f"Execution Already Exists: '{first['executionArn']}'"
+    assert code_of(other) == code_of(ended) == "ExecutionAlreadyExists"
+
+
+def test_name_is_free_again_ninety_days_after_the_end(machines: Machines) -> None:
+    machine = machines.create({"Type": "Succeed"})
+    arn = machines.start(machine)
+    machines.world.advance(days=91)
+
+    again = machines.start(machine)
+
+    assert arn == again
+    assert len(machines.ran(arn).events) == 4
+
+
+@pytest.mark.parametrize(
+    ("params", "code"),
+    [
+        ({"name": "a b"}, "InvalidName"), ({"input": "abc"}, "InvalidExecutionInput"),
+        ({"input": ""}, "InvalidExecutionInput"), ({"stateMachineArn": "m1"}, "InvalidArn"),
+        ({"stateMachineArn": "arn:aws:states:us-east-1:000000000000:stateMachine:gone"}, "StateMachineDoesNotExist"),
+        ({"stateMachineArn": "arn:aws:states:us-east-1:000000000000:stateMachine:m1:7"}, "StateMachineDoesNotExist"),
+    ],
+)  # fmt: skip
+def test_bad_start_is_refused_and_starts_nothing(machines: Machines, params: dict[str, str], code: str) -> None:
+    machine = machines.create(WAITS)
+
+    with pytest.raises(ClientError) as refused:
+        machines.sfn.start_execution(**{"stateMachineArn": machine, **params})
+
+    assert code_of(refused) == code
+    assert machines.sfn.list_executions(stateMachineArn=machine)["executions"] == []
+
+
+def test_executions_are_listed_newest_first_by_status_and_in_pages(machines: Machines) -> None:
+    machine = machines.create(WAITS)
+    for name in "abcde":
+        machines.start(machine, name=name)
+        machines.world.advance(seconds=1)
+    machines.sfn.stop_execution(executionArn=machines.start(machine, name="f"))
+
+    pages = machines.sfn.get_paginator("list_executions").paginate(stateMachineArn=machine, maxResults=4)
+    listed = [[one["name"] for one in page["executions"]] for page in pages]
+    running = machines.sfn.list_executions(stateMachineArn=machine, statusFilter="RUNNING")["executions"]
+
+    assert listed == [["f", "e", "d", "c"], ["b", "a"]]
+    assert [one["name"] for one in running] == ["e", "d", "c", "b", "a"]
+
+
+def test_machine_timeout_ends_the_execution_and_no_catch_sees_it(machines: Machines) -> None:
+    inner = {"StartAt": "W", "States": {"W": {**WAITS, "End": True}}}
+    catch = [{"ErrorEquals": ["States.ALL"], "Next": "Z"}]
+    states = {
+        "P": {"Type": "Parallel", "Branches": [inner], "Catch": catch, "End": True}, "Z": {"Type": "Pass", "End": True},
+    }  # fmt: skip
+    definition = json.dumps({"StartAt": "P", "States": states, "TimeoutSeconds": 10})
+    machine = machines.sfn.create_state_machine(name="t", definition=definition, roleArn=ROLE)["stateMachineArn"]
+
+    arn = machines.start(machine)
+    machines.world.advance(seconds=10)
+
+    ran = machines.ran(arn)
+    assert ran.status == "TIMED_OUT"
+    assert ran.events[-1]["type"] == "ExecutionTimedOut"
+
+
+def test_deleted_machine_ends_its_executions_at_their_next_transition(machines: Machines) -> None:
+    arn = machines.start(machines.create(WAITS, {"Type": "Pass"}))
+    machines.sfn.delete_state_machine(stateMachineArn=machines.arns[0])
+
+    before = machines.ran(arn).status
+    machines.world.advance(seconds=60)
+
+    assert (before, machines.ran(arn).status) == ("RUNNING", "ABORTED")
+
+
+def test_running_execution_keeps_the_definition_it_was_started_with(machines: Machines) -> None:
+    machine = machines.create(WAITS, {"Type": "Pass", "Result": "old"})
+    arn = machines.start(machine)
+    new = json.dumps({"StartAt": "A", "States": {"A": {"Type": "Pass", "Result": "new", "End": True}}})
+    machines.sfn.update_state_machine(stateMachineArn=machine, definition=new)
+    machines.world.advance(seconds=60)
+
+    assert machines.ran(arn).output == "old"
+    assert machines.ran(machines.start(machine, name="later")).output == "new"
+    assert machines.sfn.describe_state_machine_for_execution(executionArn=arn)["definition"] != new
+
+
+@pytest.mark.parametrize(("suffix", "output"), [(".sync", '{"n":1}'), (".sync:2", {"n": 1})])
+def test_execution_awaits_the_end_of_another(machines: Machines, suffix: str, output: object) -> None:
+    child = machines.create(WAITS)
+    resource = f"arn:aws:states:::states:startExecution{suffix}"
+    parent = machines.start(
+        machines.create(
+            {"Type": "Task", "Resource": resource, "Parameters": {"StateMachineArn": child, "Input.$": "$"}}
+        ),
+        {"n": 1},
+    )
+    machines.world.advance(seconds=60)
+
+    ran = machines.ran(parent)
+    assert ran.status == "SUCCEEDED"
+    assert (ran.output["Status"], ran.output["Output"]) == ("SUCCEEDED", output)
+    assert "5<4 TaskSubmitted 6<5 TaskSucceeded" in ran.links
+
+
+def test_child_that_fails_fails_the_task_that_awaits_it(machines: Machines) -> None:
+    child = machines.create({"Type": "Fail", "Error": "E", "Cause": "c"})
+    resource = "arn:aws:states:::states:startExecution.sync:2"
+
+    ran = machines.run({"Type": "Task", "Resource": resource, "Parameters": {"StateMachineArn": child}})
+
+    assert (ran.status, ran.failure[0]) == ("FAILED", "States.TaskFailed")
+    assert json.loads(ran.failure[1])["Error"] == "E"
+
+
+def test_rule_hears_of_each_status(machines: Machines) -> None:
+    world = machines.world
+    events, sqs = world.client("events"), world.client("sqs")
+    url = sqs.create_queue(QueueName="heard")["QueueUrl"]
+    queue = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    allow = {"Effect": "Allow", "Principal": "*", "Action": "sqs:SendMessage", "Resource": queue}
+    sqs.set_queue_attributes(
+        QueueUrl=url, Attributes={"Policy": json.dumps({"Version": "2012-10-17", "Statement": [allow]})}
+    )
+    pattern = {"source": ["aws.states"], "detail-type": ["Step Functions Execution Status Change"]}
+    events.put_rule(Name="r", EventPattern=json.dumps(pattern))
+    events.put_targets(Rule="r", Targets=[{"Id": "1", "Arn": queue}])
+
+    arn = machines.start(machines.create({"Type": "Pass"}), {"n": 1})
+
+    heard = [json.loads(one["Body"]) for one in sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]]
+    assert [one["detail"]["status"] for one in heard] == ["RUNNING", "SUCCEEDED"]
+    assert heard[1]["detail"]["output"] == '{"n": 1}' or heard[1]["detail"]["output"] == '{"n":1}'
+    assert heard[0]["resources"] == [arn]
+
+
+def test_role_that_is_gone_fails_the_task(machines: Machines) -> None:
+    machine = machines.create({"Type": "Task", "Resource": "arn:aws:states:::aws-sdk:sqs:listQueues", "Parameters": {}})
+    iam = machines.world.client("iam")
+    iam.delete_role_policy(RoleName="states", PolicyName="all")
+
+    ran = machines.ran(machines.start(machine))
+
+    assert (ran.status, ran.failure[0]) == ("FAILED", "Sqs.SqsException")
+    assert "is not authorized to perform: sqs:ListQueues" in ran.failure[1]
