@@ -25,6 +25,7 @@ from benchmarks import (
     schedules,
     sns,
     startup,
+    states,
     stores,
     travel,
 )
@@ -36,7 +37,7 @@ from benchmarks.sqs import Measured
 
 SUITES = (
     "startup", "time", "schedules", "lag", "handler", "patterns", "prove", "sqs", "events", "dynamodb", "kinesis",
-    "sns", "s3", "stores", "dlq",
+    "sns", "s3", "stores", "dlq", "states",
 )  # fmt: skip
 WIDTH_OF_PAPER = 150
 
@@ -95,6 +96,9 @@ def main() -> None:
     if "dlq" in wanted:
         results["dlq"] = figures = list(dlq.measure())
         show_figures(console, "Dead letters, by the command line", figures)
+    if "states" in wanted:
+        results["states"] = figures = list(states.measure())
+        show_figures(console, "State machines, in process, durable", figures)
     if arguments.json:
         write_json(arguments.json, results)
 

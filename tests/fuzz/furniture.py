@@ -31,6 +31,10 @@ QUEUE = f"arn:aws:sqs:us-east-1:{ACCOUNT}:orders"
 DLQ = f"arn:aws:sqs:us-east-1:{ACCOUNT}:dead"
 FUNCTION = f"arn:aws:lambda:us-east-1:{ACCOUNT}:function:echo"
 GROUP = "/aws/lambda/echo"
+MACHINE = f"arn:aws:states:us-east-1:{ACCOUNT}:stateMachine:waits"
+EXECUTION = f"arn:aws:states:us-east-1:{ACCOUNT}:execution:waits:e"
+ACTIVITY = f"arn:aws:states:us-east-1:{ACCOUNT}:activity:hands"
+WAITS = '{"StartAt":"W","States":{"W":{"Type":"Wait","SecondsPath":"$.s","End":true}}}'
 STREAM = f"arn:aws:kinesis:us-east-1:{ACCOUNT}:stream/clicks"
 TEMPLATE = json.dumps(
     {
@@ -70,6 +74,7 @@ def _furniture() -> Snapshot:
     _bus(world)
     _stream(world)
     _secrets(world)
+    _machines(world)
     _topics(world)
     _buckets(world)
     world.client("cloudwatch").put_metric_data(Namespace="Shop", MetricData=[{"MetricName": "Orders", "Value": 3}])
@@ -123,6 +128,17 @@ def _secrets(world: World) -> None:
     ssm.put_parameter(Name="/app/key", Value="k", Type="SecureString", KeyId="alias/app")
     world.client("secretsmanager").create_secret(Name="db", SecretString='{"user":"ann"}')
     world.client("ecr").create_repository(repositoryName="app")
+
+
+def _machines(world: World) -> None:
+    """A machine with a version and an alias, executions that wait and that have failed, and an activity."""
+    states = world.client("stepfunctions")
+    states.create_activity(name="hands")
+    made = states.create_state_machine(name="waits", definition=WAITS, roleArn=ROLE, publish=True)
+    routes = [{"stateMachineVersionArn": made["stateMachineVersionArn"], "weight": 100}]
+    states.create_state_machine_alias(name="live", routingConfiguration=routes)
+    states.start_execution(stateMachineArn=MACHINE, name="e", input='{"s": 60}')
+    states.start_execution(stateMachineArn=MACHINE, name="failed", input="{}")
 
 
 def _bus(world: World) -> None:
@@ -213,6 +229,15 @@ def known() -> Mapping[str, tuple[object, ...]]:
         "Name": ("nightly", "once", "fresh", "default", "/app/url", "db"),
         "Names": (["/app/url", "/app/key"], ["/app/url:1", "/gone"]),
         "Path": ("/app", "/"),
+        "stateMachineArn": (MACHINE, f"{MACHINE}:1", f"{MACHINE}:live", f"{MACHINE}gone"),
+        "stateMachineVersionArn": (f"{MACHINE}:1", f"{MACHINE}:9"),
+        "stateMachineAliasArn": (f"{MACHINE}:live",),
+        "executionArn": (EXECUTION, f"{EXECUTION[:-1]}failed", f"{EXECUTION}gone"),
+        "activityArn": (ACTIVITY, f"{ACTIVITY}gone"),
+        "roleArn": (ROLE,),
+        "definition": (WAITS, "{}", '{"StartAt":"P","States":{"P":{"Type":"Pass","End":true}}}'),
+        "input": ("{}", '{"s":1}', "[1,2]", "nonsense"),
+        "output": ("{}", '"done"', "nonsense"),
         "SecretId": ("db", f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:db", "fresh"),
         "SecretString": ("{}", "secret"),
         "VersionStage": ("AWSCURRENT", "AWSPREVIOUS", "mine"),

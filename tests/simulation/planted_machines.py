@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 from unittest.mock import patch
 
+from redrive.core.documents import dump_json
 from redrive.languages.states.retries import Caught, RetryAfter
 from redrive.services.stepfunctions import calling, running, source
 from redrive.services.stepfunctions.model import leaving, tasks, transitions
@@ -17,28 +18,36 @@ from tests.simulation.planted import Plant
 
 
 def making_a_transition_twice() -> AbstractContextManager[object]:
-    """A message is sent again before its task's answer is taken."""
-    original = calling.tasks.scheduled
+    """A message is sent in one transaction, and the transition that sends it is made again in the next."""
+    original = vars(running)["advance"]
 
-    def scheduled(progress: Any, frame: Frame, wish: Any) -> None:
-        original(progress, frame, wish)
-        if frame.state == "Send" and wish.task % 2 == 0:
-            progress.wishes.append(wish)
+    def advance(progress: Any, *, limit: int) -> int:
+        left: int = original(progress, limit=limit)
+        for wish in list(progress.wishes):
+            if progress.position.frames[wish.frame].state == "Send" and not progress.position.redrives:
+                progress.position.redrives = 1
+                progress.wishes.append(wish)
+        return left
 
     def grant(tx: Transaction, live: Any, wish: Any) -> None:
-        if wish.frame in live.progress.position.frames:
-            granted(tx, live, wish)
+        frame = live.progress.position.frames[wish.frame]
+        if frame.task != wish.task:
+            again = vars(calling)["role_caller"](tx, live)
+            body = {"QueueUrl": wish.parameters["QueueUrl"], "MessageBody": dump_json(wish.parameters["MessageBody"])}
+            tx.services.call(tx, again, "sqs", "SendMessage", body)
+            return
+        granted(tx, live, wish)
 
-    granted = running.grant
+    granted = vars(running)["grant"]
     stack = ExitStack()
-    stack.enter_context(patch.object(calling.tasks, "scheduled", scheduled))
+    stack.enter_context(patch.object(running, "advance", advance))
     stack.enter_context(patch.object(running, "grant", grant))
     return stack
 
 
 def forgetting_a_retry() -> AbstractContextManager[object]:
     """A retry of a function is not counted."""
-    original = leaving.decide
+    original = vars(leaving)["decide"]
 
     def decide(state: Any, error: Any, counts: Mapping[int, int], entropy: Any) -> Any:
         return original(state, error, {index: count - 1 for index, count in counts.items()}, entropy)
@@ -48,7 +57,7 @@ def forgetting_a_retry() -> AbstractContextManager[object]:
 
 def giving_up_before_the_retries_are_used_up() -> AbstractContextManager[object]:
     """The last retry is not made."""
-    original = leaving.decide
+    original = vars(leaving)["decide"]
 
     def decide(state: Any, error: Any, counts: Mapping[int, int], entropy: Any) -> Any:
         decided = original(state, error, counts, entropy)
@@ -71,7 +80,7 @@ def catching_after_a_success() -> AbstractContextManager[object]:
         leaving.enter_next(progress, frame, state.catch[0].next, frame.input)
 
     stack = ExitStack()
-    stack.enter_context(patch.object(calling.tasks, "succeeded", succeeded))
+    stack.enter_context(patch.object(tasks, "succeeded", succeeded))
     return stack
 
 

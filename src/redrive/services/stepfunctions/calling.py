@@ -102,6 +102,20 @@ def refused(tx: Transaction, live: Live, frame: Frame, error: ServiceError, requ
     tasks.failed(live.progress, frame, *call_failure(resource, error, request_id, is_declared=is_declared))
 
 
+def called(tx: Transaction, live: Live, wish: CallWish) -> Document:
+    """Make a task's call now, under its role. Errors: ServiceError; OutsideNeeded; StatesError."""
+    resource = wish.resource
+    if resource.kind is Kind.ACTIVITY:
+        raise ServiceError("ValidationException", "A task of an activity is done by its workers.")
+    caller = role_caller(tx, live, wish.role_arn)
+    if resource.kind is Kind.FUNCTION:
+        params: Mapping[str, object] = {"FunctionName": resource.arn, "Payload": wish.text.encode()}
+        return tx.services.call(tx, caller, "lambda", "Invoke", params)
+    service, operation = names_of(resource).service, operation_of(resource)
+    params = _read(tx, service, operation, sent(resource, wish.parameters), wish.text)
+    return tx.services.call(tx, caller, service, operation, params)
+
+
 def _offer(tx: Transaction, live: Live, frame: Frame, wish: CallWish) -> None:
     """Offer a task to the workers of an activity. Errors: StatesError (the activity is gone)."""
     arn = read_arn(wish.resource.arn, ACTIVITY)

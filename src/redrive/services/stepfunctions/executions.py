@@ -15,6 +15,7 @@ from redrive.core.errors import Bug
 from redrive.core.scope import Scope
 from redrive.languages.states import read_definition
 from redrive.languages.states.definition import Map, StateMachine
+from redrive.services.stepfunctions.log_events import write_events
 from redrive.services.stepfunctions.model.execution import MachineExecution, context_of, read_execution
 from redrive.services.stepfunctions.model.machine import Revision
 from redrive.services.stepfunctions.model.position import Position, read_position
@@ -90,6 +91,8 @@ def store(tx: Transaction, live: Live) -> None:
         raise Bug(f"{live.arn} was created twice")
     if progress.events and not execution.is_express:
         tx.executions.append(execution.id, progress.last - len(progress.events) + 1, progress.events)
+    if progress.events:
+        write_events(tx, execution, live.revision, progress.events, position.redrives)
     progress.events = []
     if position.timer_at == was_due:
         return

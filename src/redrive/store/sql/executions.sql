@@ -39,10 +39,13 @@ INSERT INTO execution_events (execution, seq, events) VALUES (?, ?, ?);
 SELECT events FROM execution_events
 WHERE execution = :execution AND seq <= :last AND seq >= coalesce(
   (SELECT max(f.seq) FROM execution_events AS f WHERE f.execution = :execution AND f.seq <= :first), :first
-) ORDER BY seq LIMIT :limit;
+) ORDER BY seq;
 
 -- name: pieces_back -- hot
-SELECT events FROM execution_events WHERE execution = :execution AND seq <= :last ORDER BY seq DESC LIMIT :limit;
+SELECT events FROM execution_events
+WHERE execution = :execution AND seq <= :last AND seq >= coalesce(
+  (SELECT max(f.seq) FROM execution_events AS f WHERE f.execution = :execution AND f.seq <= :first), :first
+) ORDER BY seq DESC;
 
 -- name: forget_events
 DELETE FROM execution_events WHERE execution = ?;

@@ -129,9 +129,7 @@ class ExecutionTable:
 
     def events(self, id: str, *, first: int, last: int, reverse: bool = False) -> list[list[object]]:
         """The events with the numbers `first` to `last`, as they were appended, in their order or backwards."""
-        params = {"execution": id, "first": first, "last": last, "limit": last - first + 1}
-        if reverse:
-            del params["first"]
+        params = {"execution": id, "first": first, "last": last}
         rows = self._database.all(_SQL["pieces_back" if reverse else "pieces"], params)
         found = [event for (text,) in rows for event in _ordered(document_from(text)["e"], reverse=reverse)]
         return [event for event in found if first <= int(str(event[0])) <= last]

@@ -171,3 +171,42 @@ def test_role_that_is_gone_fails_the_task(machines: Machines) -> None:
 
     assert (ran.status, ran.failure[0]) == ("FAILED", "Sqs.SqsException")
     assert "is not authorized to perform: sqs:ListQueues" in ran.failure[1]
+
+
+@pytest.mark.sqlite("statements are counted")
+def test_execution_that_does_not_wait_costs_few_statements_however_many_transitions_it_makes(
+    machines: Machines,
+) -> None:
+    """A lookup of its name, its row, and a row of history for each 50 events."""
+    machine = machines.create(*[{"Type": "Pass"} for _ in range(20)])
+    machines.start(machine, name="warm")
+    seen: list[str] = []
+    machines.world.store.connection.set_trace_callback(seen.append)
+
+    machines.sfn.start_execution(stateMachineArn=machine, name="counted")
+    machines.world.store.connection.set_trace_callback(None)
+
+    written = [one for one in seen if one.startswith(("INSERT", "UPDATE", "DELETE"))]
+    assert len([one for one in written if "executions" in one]) == 1
+    assert len([one for one in written if "execution_events" in one]) == 1
+    assert len(written) <= 3
+
+
+@pytest.mark.parametrize(
+    ("level", "kinds"),
+    [("ALL", ["ExecutionStarted", "FailStateEntered", "ExecutionFailed"]), ("FATAL", ["ExecutionFailed"]), ("OFF", [])],
+)
+def test_events_are_logged_at_the_level_that_the_machine_asks_for(
+    machines: Machines, level: str, kinds: list[str]
+) -> None:
+    logs = machines.world.client("logs")
+    logs.create_log_group(logGroupName="/aws/states/m")
+    group = {"cloudWatchLogsLogGroup": {"logGroupArn": "arn:aws:logs:us-east-1:000000000000:log-group:/aws/states/m:*"}}
+    configuration = {"level": level, "includeExecutionData": False, "destinations": [group]}
+    machine = machines.create({"Type": "Fail", "Error": "E"}, type="EXPRESS", loggingConfiguration=configuration)
+
+    machines.start(machine, {"secret": 1})
+
+    told = [json.loads(one["message"]) for one in logs.filter_log_events(logGroupName="/aws/states/m")["events"]]
+    assert [one["type"] for one in told] == kinds
+    assert "secret" not in json.dumps(told)

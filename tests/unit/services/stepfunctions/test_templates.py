@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from tests.unit.services.stepfunctions.conftest import ROLE, Machines
 
@@ -39,7 +40,7 @@ def test_stack_makes_a_machine_with_a_version_and_an_alias_and_changes_and_delet
     definition = {"StartAt": "A", "States": {"A": {"Type": "Task", "Resource": "${Hands}", "End": True}}}
     machine = {"RoleArn": ROLE, "DefinitionString": json.dumps(definition), "StateMachineName": "orders"}
     routes = [{"StateMachineVersionArn": {"Ref": "V"}, "Weight": 100}]
-    resources = {
+    resources: dict[str, Any] = {
         "Hands": {"Type": "AWS::StepFunctions::Activity", "Properties": {"Name": "hands"}},
         "M": {
             "Type": "AWS::StepFunctions::StateMachine",

@@ -78,7 +78,8 @@ class Progress:
     """An execution under way. `last` is the number of its last event; `events` are those that this step adds.
 
     `is_express`: nobody can ask for the history. `context` is what `$$.Execution` and
-    `$$.StateMachine` are. `queue` are the frames that can go on now.
+    `$$.StateMachine` are. `queue` are the frames that can go on now; `outer`
+    are variables that no state has assigned, which only tests of states have.
     """
 
     compiled: Compiled
@@ -90,6 +91,7 @@ class Progress:
     region: str
     last: int = 0
     is_express: bool = False
+    outer: Mapping[str, object] = field(default_factory=dict)
     status: str = RUNNING
     events: list[KeptEvent] = field(default_factory=list)
     wishes: deque[Wish] = field(default_factory=deque)
@@ -151,7 +153,7 @@ class Progress:
     def variables(self, frame: Frame) -> Mapping[str, object]:
         """The variables that a frame sees: its own, and those of the frames around it."""
         if frame.up is None:
-            return frame.variables
+            return {**self.outer, **frame.variables} if self.outer else frame.variables
         return {**self.variables(self.position.frames[frame.up]), **frame.variables}
 
     def is_full(self) -> bool:

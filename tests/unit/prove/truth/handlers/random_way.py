@@ -1,4 +1,4 @@
-"""By chance one order in three is mailed as well, without a key: only some draws show that a crash mails it twice.
+"""By chance one order in two is mailed as well, without a key: only some draws show that a crash mails it twice.
 
 trigger: sqs
 rule: repeated
@@ -19,5 +19,5 @@ def handler(event, context):
     for record in event["Records"]:
         order = json.loads(record["body"])
         orders.put_item(Item=order)
-        for _ in range(random.randrange(3)):
+        if random.random() < 0.5:
             sqs.send_message(QueueUrl="https://sqs.us-east-1.amazonaws.com/000000000000/mails", MessageBody=order["id"])
