@@ -15,7 +15,7 @@ from typing import Any, Final
 from redrive.languages.states.drawing import Passage, Trace
 from redrive.languages.states.drawing import Visit as Drawn
 
-Event = Mapping[str, Any]
+HistoryEvent = Mapping[str, Any]
 
 _SCHEDULED: Final = ("TaskScheduled", "LambdaFunctionScheduled", "ActivityScheduled")
 _COMPOSITES: Final = ("Map", "Parallel")
@@ -24,7 +24,7 @@ _ENDS: Final = ("Succeeded", "Failed", "TimedOut", "Aborted")
 
 
 @dataclass(slots=True)
-class Attempt:
+class StateAttempt:
     """An attempt at a task, or at all that is inside of a Map or a Parallel. `outcome` is empty while it runs."""
 
     began: datetime
@@ -53,7 +53,7 @@ class Visit:
     cause: str = ""
     map_run: str = ""
     is_redriven: bool = False
-    attempts: list[Attempt] = field(default_factory=list)
+    attempts: list[StateAttempt] = field(default_factory=list)
     inside: list[Visit] = field(default_factory=list)
 
     def document(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class Visit:
         return told
 
 
-def read_visits(events: Sequence[Event]) -> list[Visit]:
+def read_visits(events: Sequence[HistoryEvent]) -> list[Visit]:
     """The visits of states of the outermost branch, in their order; those of inner branches are inside of them.
 
     `events` is the whole history, as GetExecutionHistory answers with boto3.
@@ -122,7 +122,7 @@ def _moves(visits: Sequence[Visit]) -> Iterator[tuple[str, str]]:
         yield from _moves(visit.inside)
 
 
-def _attempt_document(attempt: Attempt) -> dict[str, Any]:
+def _attempt_document(attempt: StateAttempt) -> dict[str, Any]:
     told: dict[str, Any] = {"began": attempt.began.isoformat(), "outcome": attempt.outcome or "running"}
     told["ended"] = None if attempt.ended is None else attempt.ended.isoformat()
     return told | {name: text for name in ("resource", "error", "cause") if (text := getattr(attempt, name))}
@@ -131,7 +131,7 @@ def _attempt_document(attempt: Attempt) -> dict[str, Any]:
 class _Reading:
     """Reads a history, event by event. `_owners` is the visit that each event belongs to, by the event's number."""
 
-    def __init__(self, events: Sequence[Event]) -> None:
+    def __init__(self, events: Sequence[HistoryEvent]) -> None:
         self.visits: list[Visit] = []
         self._owners: dict[int, Visit | None] = {}
         self._branches: dict[int, int] = {}
@@ -140,7 +140,7 @@ class _Reading:
         for event in events:
             self._read(event)
 
-    def _read(self, event: Event) -> None:
+    def _read(self, event: HistoryEvent) -> None:
         kind, cause = str(event["type"]), int(event.get("previousEventId", 0))
         owner = self._owners.get(cause)
         number = int(event["id"])
@@ -160,7 +160,7 @@ class _Reading:
             owner = _within(owner, event, kind)
         self._owners[number] = owner
 
-    def _entered(self, event: Event, kind: str, before: Visit | None, cause: int) -> Visit:
+    def _entered(self, event: HistoryEvent, kind: str, before: Visit | None, cause: int) -> Visit:
         """A new visit: beside the one that its cause has left, or inside of the one that its cause has begun."""
         parent = before
         if before is not None and before.exited is not None:
@@ -181,7 +181,7 @@ class _Reading:
         self._branches[id(parent)] = branch + 1
         return branch
 
-    def _execution(self, event: Event, kind: str, owner: Visit | None) -> None:
+    def _execution(self, event: HistoryEvent, kind: str, owner: Visit | None) -> None:
         """The execution's end ends what is active, and a redrive goes on with what had not succeeded."""
         if kind == "ExecutionRedriven":
             for visit in _all(self.visits):
@@ -199,10 +199,10 @@ class _Reading:
                         visit.error, visit.cause = str(details.get("error", "")), str(details.get("cause", ""))
 
 
-def _within(owner: Visit, event: Event, kind: str) -> Visit:
+def _within(owner: Visit, event: HistoryEvent, kind: str) -> Visit:
     """An event inside of a visit: a step or an end of an attempt. Returns the visit that it belongs to."""
     if kind in _SCHEDULED:
-        owner.attempts.append(Attempt(event["timestamp"], _resource(event)))
+        owner.attempts.append(StateAttempt(event["timestamp"], _resource(event)))
         return owner
     if kind.startswith("MapRun"):
         owner.map_run = owner.map_run or str(_details(event).get("mapRunArn", ""))
@@ -220,13 +220,13 @@ def _within(owner: Visit, event: Event, kind: str) -> Visit:
     return owner
 
 
-def _composite(owner: Visit, event: Event, what: str, type: str) -> Visit:
+def _composite(owner: Visit, event: HistoryEvent, what: str, type: str) -> Visit:
     """An event of a Map or a Parallel as a whole: each start of its items or branches is an attempt."""
     found = next((one for one in _ancestors(owner) if one.type == type and one.exited is None), owner)
     if what == "Started":
         for one in found.attempts:
             one.outcome, one.ended = one.outcome or "failed", one.ended or event["timestamp"]
-        found.attempts.append(Attempt(event["timestamp"]))
+        found.attempts.append(StateAttempt(event["timestamp"]))
     elif what in _ENDS:
         _end(found, event, what)
         if what == "Failed" and owner is not found:
@@ -234,7 +234,7 @@ def _composite(owner: Visit, event: Event, what: str, type: str) -> Visit:
     return found
 
 
-def _end(visit: Visit, event: Event, end: str) -> None:
+def _end(visit: Visit, event: HistoryEvent, end: str) -> None:
     details = _details(event)
     error, cause = str(details.get("error", "")), str(details.get("cause", ""))
     if end != "Succeeded":
@@ -247,7 +247,7 @@ def _end(visit: Visit, event: Event, end: str) -> None:
 _WORDS: Final = {"Succeeded": "succeeded", "Failed": "failed", "TimedOut": "timed out", "Aborted": "aborted"}
 
 
-def _exit(visit: Visit, event: Event) -> None:
+def _exit(visit: Visit, event: HistoryEvent) -> None:
     """A state was left: it has succeeded, or its last attempt failed and a Catch took the error."""
     visit.exited = event["timestamp"]
     is_caught = bool(visit.attempts) and visit.attempts[-1].outcome not in ("succeeded", "")
@@ -270,11 +270,11 @@ def _ancestors(visit: Visit | None) -> list[Visit]:
     return found
 
 
-def _resource(event: Event) -> str:
+def _resource(event: HistoryEvent) -> str:
     details = _details(event)
     kind, resource = str(details.get("resourceType", "")), str(details.get("resource", ""))
     return f"{kind}:{resource}" if kind else resource
 
 
-def _details(event: Event) -> Mapping[str, Any]:
+def _details(event: HistoryEvent) -> Mapping[str, Any]:
     return next((value for key, value in event.items() if key.endswith("EventDetails")), {})

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from redrive.cli.clients import Place, place_options
-from redrive.cli.execution_visits import Attempt, Visit, read_visits, trace_of
+from redrive.cli.execution_visits import StateAttempt, Visit, read_visits, trace_of
 from redrive.cli.executions import find_execution, short_name
 from redrive.cli.output import json_option, print_json, wants_json
 from redrive.core.errors import UserError
@@ -140,7 +140,7 @@ def _attempts(visit: Visit, start: datetime, indent: str) -> Iterator[Text]:
         yield _attempt(number, one, start, indent)
 
 
-def _attempt(number: int, one: Attempt, start: datetime, indent: str) -> Text:
+def _attempt(number: int, one: StateAttempt, start: datetime, indent: str) -> Text:
     line = Text(f"{indent}            attempt {number} at {_after(start, one.began)}: {one.outcome or 'running'}")
     if one.error or one.cause:
         line.append(f" with {one.error or 'no error name'}{_cause(one.cause)}", "red")
