@@ -19,6 +19,8 @@ from benchmarks import (
     handler,
     kinesis,
     lag,
+    logs,
+    metrics,
     patterns,
     prove,
     s3,
@@ -37,7 +39,7 @@ from benchmarks.sqs import Measured
 
 SUITES = (
     "startup", "time", "schedules", "lag", "handler", "patterns", "prove", "sqs", "events", "dynamodb", "kinesis",
-    "sns", "s3", "stores", "dlq", "states",
+    "sns", "s3", "logs", "stores", "dlq", "metrics", "states",
 )  # fmt: skip
 WIDTH_OF_PAPER = 150
 
@@ -60,6 +62,9 @@ def main() -> None:
         show_figures(console, "Schedules, in process", figures)
     if "lag" in wanted:
         results |= _lag(console, arguments)
+    if "metrics" in wanted:
+        results["metrics"] = figures = list(metrics.measure())
+        show_figures(console, "Metrics and alarms, in process, CPU", figures)
     if "handler" in wanted:
         results["handler"] = figures = list(handler.measure())
         show_figures(console, "Handlers, CPU over that of the bare handler", figures)
@@ -87,6 +92,10 @@ def main() -> None:
         results |= {f"sns, {name}": rows for name, rows in topics.items()}
     if "s3" in wanted:
         results |= _s3(console, arguments)
+    if "logs" in wanted:
+        with _redrive(durable=True) as server:
+            results["logs"] = figures = list(logs.measure(server))
+        show_figures(console, "CloudWatch Logs, durable", figures)
     if "stores" in wanted:
         for name, opened in (("in a file", stores.in_file), ("in PostgreSQL", stores.in_postgresql)):
             with opened() as (server, database):

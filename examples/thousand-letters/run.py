@@ -4,7 +4,8 @@
     python run.py mend     # the carrier answers again, the rule's target has room, the code and the role are corrected
     python run.py sum      # a table to a terminal, JSON to a pipe; exit code 1 if work is lost or was done twice
 
-It talks to the server in virtual time that AWS_ENDPOINT_URL names (`redrive serve --clock virtual`).
+It talks to the server in virtual time that AWS_ENDPOINT_URL names (`redrive serve --clock virtual`). LETTERS=100
+makes a smaller day.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ import boto3
 HERE = Path(__file__).parent
 os.environ |= {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
 ENDPOINT = os.environ.get("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
-ORDERS, WITHOUT_ADDRESS, BY_HAND = 500, 80, 25
-MAILS, THUMBNAILS, REPORTS = 200, 150, 150
+LETTERS = int(os.environ.get("LETTERS", "1000"))
+ORDERS, WITHOUT_ADDRESS, BY_HAND = LETTERS // 2, LETTERS * 8 // 100, LETTERS * 25 // 1000
+MAILS, THUMBNAILS, REPORTS = LETTERS // 5, LETTERS * 15 // 100, LETTERS * 15 // 100
 THROTTLED = "arn:aws:lambda:us-east-1:000000000000:function:send-mail"
 
 

@@ -78,6 +78,10 @@ def _furniture() -> Snapshot:
     _topics(world)
     _buckets(world)
     world.client("cloudwatch").put_metric_data(Namespace="Shop", MetricData=[{"MetricName": "Orders", "Value": 3}])
+    world.client("cloudwatch").put_metric_alarm(
+        AlarmName="spare", Namespace="Shop", MetricName="Orders", Statistic="Sum", Period=60, EvaluationPeriods=1,
+        Threshold=1, ComparisonOperator="GreaterThanThreshold",
+    )  # fmt: skip
     world.client("cloudformation").create_stack(StackName="shop", TemplateBody=TEMPLATE)
     world.settle()
     saved = world.store.save()

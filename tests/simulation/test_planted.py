@@ -11,6 +11,7 @@ from redrive.sim.swarm import run_seed
 from redrive.sim.users.workload import Workload
 from redrive.wire.model.files import Models
 from tests.simulation.planted import ALSO_BROKEN, FOUND_BY, PLANTS, Plant
+from tests.simulation.planted_alarms import ALARM_PLANTS
 from tests.simulation.planted_exchange import EXCHANGE_PLANTS
 from tests.simulation.planted_machines import MACHINE_PLANTS
 from tests.simulation.planted_streams import STREAM_PLANTS
@@ -89,3 +90,16 @@ def test_planted_defect_is_found_at_a_state_machine(plant: Plant, models: Models
 def test_every_rule_holds_at_a_state_machine(seed: int, models: Models) -> None:
     """The same seeds pass without a defect."""
     run_seed(seed, models=models, establish=Workload.machines)
+
+
+@pytest.mark.parametrize("plant", ALARM_PLANTS, ids=lambda plant: plant.__name__)
+def test_planted_defect_is_found_at_alarms(plant: Plant, models: Models) -> None:
+    """Changes told twice or never, missing data, M out of N, and timers have checkers that see."""
+    with plant():
+        assert first_broken_rule(models, Workload.watching) in ALARM_PLANTS[plant]
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_every_rule_holds_at_alarms(seed: int, models: Models) -> None:
+    """The same seeds pass without a defect."""
+    run_seed(seed, models=models, establish=Workload.watching)

@@ -41,6 +41,7 @@ BROAD_EXCEPTS: dict[str, tuple[int, str]] = {
     "services/lambda_/workers/mappings.py": (1, "a defect in settling one batch is told, and the others go on"),
     "services/lambda_/workers/streams.py": (1, "as above"),
     "services/stepfunctions/workers/executions.py": (1, "a defect in one execution is told, and the others go on"),
+    "services/stepfunctions/workers/map_runs.py": (1, "as above"),
     "store/sqlite.py": (3, "what a step raises is the step's answer, and the batch goes on"),
     "store/postgres/database.py": (1, "the branches of a step end before the first exception is raised in the step"),
     "store/postgres/lane.py": (1, "a step's exception is its answer; the batch goes on"),

@@ -9,7 +9,9 @@ from redrive.cli.dlq_discard import discard
 from redrive.cli.dlq_export import export
 from redrive.cli.dlq_list import list_queues
 from redrive.cli.dlq_plan import plan
+from redrive.cli.dlq_recover import recover
 from redrive.cli.dlq_redrive import redrive
+from redrive.cli.dlq_runbook import print_runbook
 from redrive.cli.dlq_show import show
 from redrive.cli.dlq_triage import triage
 from redrive.cli.dlq_undo import undo
@@ -24,5 +26,5 @@ def command() -> None:
     """
 
 
-for _command in (list_queues, show, triage, check, export, plan, redrive, discard, undo):
+for _command in (list_queues, show, triage, print_runbook, check, export, plan, redrive, recover, discard, undo):
     command.add_command(_command)

@@ -14,7 +14,7 @@ from redrive.cli.clients import Place, place_options
 from redrive.cli.letter_gates import WantedGates, gate_options
 from redrive.cli.letter_logs import Evidences, logs_option
 from redrive.cli.output import json_option, print_json, print_table, span, wants_json
-from redrive.cli.reading_letters import clock_of, counted, look_at, name_of, queue_argument
+from redrive.cli.reading_letters import clock_of, counted, error_shown, look_at, name_of, queue_argument
 from redrive.core.clock import Instant, format_instant
 from redrive.core.documents import Document
 from redrive.deadletters.causes import Cause
@@ -119,9 +119,7 @@ def _print(
 
 def _named(group: Group) -> tuple[str, str]:
     cause = group.cause
-    error = " ".join(": ".join(filter(None, (cause.code, cause.message))).split())
-    short = error if len(error) <= ERROR_CHARS_MAX else f"{error[: ERROR_CHARS_MAX - 1]}…"
-    return f"{cause.origin.value} {name_of(cause.source_arn)}", short
+    return f"{cause.origin.value} {name_of(cause.source_arn)}", error_shown(cause, ERROR_CHARS_MAX)
 
 
 def _numbers(tally: Tally, answers: list[Answer]) -> list[str]:

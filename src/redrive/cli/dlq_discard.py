@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 
 from redrive.cli.clients import Place, place_options
+from redrive.cli.letter_logs import logs_option, triaged
 from redrive.cli.output import json_option
-from redrive.cli.reading_letters import counted, look_at, queue_url
+from redrive.cli.reading_letters import queue_url
 from redrive.cli.running_letters import read_plan_file, run_plan
 from redrive.core.errors import UserError
 from redrive.deadletters.plan import Action, Plan, plan_document, proposed
 from redrive.deadletters.sorting import Wishes
-from redrive.deadletters.triage import Triage
 
 
 @click.command()
@@ -31,11 +31,12 @@ from redrive.deadletters.triage import Triage
     type=click.Path(dir_okay=False, path_type=Path),
     help="What was done, for a run that goes on.  [default: PLAN.journal]",
 )
+@logs_option
 @json_option
 @place_options
 def discard(
-    queue_or_plan: str, group: int | None, reason: str, file: Path | None, journal: Path | None, as_json: bool,
-    place: Place,
+    queue_or_plan: str, group: int | None, reason: str, file: Path | None, journal: Path | None,
+    with_logs: bool, as_json: bool, place: Place,
 ) -> None:  # fmt: skip
     """Delete the letters of a queue, or of a group. Before a letter is deleted, it is written to a file.
 
@@ -51,22 +52,19 @@ def discard(
         plan, file = _discarding(read_plan_file(named), group, reason, queue_or_plan), named
     else:
         file = file or Path(f"{queue_or_plan.rstrip('/').rsplit('/', 1)[-1].rsplit(':', 1)[-1]}.discard.json")
-        plan = _plan_of_queue(place, queue_or_plan, group, reason, file)
+        plan = _plan_of_queue(place, queue_or_plan, group, reason, file, with_logs=with_logs)
     run_plan(place, plan, file, journal, Wishes(), as_json=as_json)
 
 
-def _plan_of_queue(place: Place, queue: str, group: int | None, reason: str, file: Path) -> Plan:
+def _plan_of_queue(place: Place, queue: str, group: int | None, reason: str, file: Path, *, with_logs: bool) -> Plan:
     """Write a plan that discards the letters of a queue."""
     if file.exists():
         raise UserError(
             f"{file} exists.", next_step=f"Go on with it: redrive dlq redrive {file}; or name another: --to-file FILE",
             exit_code=2,
         )  # fmt: skip
-    found = Triage()
-    with look_at(place, queue) as (look, depth):
-        for letter in counted(look.letters(), depth.visible, "reading"):
-            found.add(letter)
-    made = proposed(queue_url(place.client("sqs"), queue), found.groups, place.now())
+    found = triaged(place, queue, with_logs=with_logs)
+    made = proposed(queue_url(place.client("sqs"), queue), found.groups, place.now(), logs=with_logs)
     plan = _discarding(made, group, reason, queue)
     file.write_text(json.dumps(plan_document(plan), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return plan

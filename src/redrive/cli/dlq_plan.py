@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from redrive.cli.clients import Place, place_options
+from redrive.cli.letter_gates import keys_of
+from redrive.cli.letter_logs import logs_option, triaged
 from redrive.cli.output import json_option, print_json, print_table, wants_json
-from redrive.cli.reading_letters import counted, look_at, name_of, queue_argument, queue_url
+from redrive.cli.reading_letters import error_shown, name_of, queue_argument, queue_url
 from redrive.cli.running_letters import sources_with_queues
 from redrive.core.errors import UserError
 from redrive.deadletters.destinations import Destination, read_destination
 from redrive.deadletters.moving import decided
 from redrive.deadletters.plan import Action, Plan, plan_document, proposed
-from redrive.deadletters.triage import Triage
+
+ERROR_CHARS_MAX = 40
 
 _numbers = click.IntRange(min=1)
 
@@ -32,11 +35,19 @@ _numbers = click.IntRange(min=1)
 @click.option("--to", "to_text", help="Where letters go, as queue:NAME; by default each goes where it came from.")
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="So many letters per second at first.")
 @click.option("--canary", type=click.IntRange(min=0), help="So many letters of each group go first.  [default: 1]")
+@click.option(
+    "--key",
+    "keys",
+    metavar="[SOURCE=]JMESPATH",
+    multiple=True,
+    help="Write where the key of an execution is into the plan, for all letters or for those of one source.",
+)
+@logs_option
 @json_option
 @place_options
 def plan(
     queue: str, file: Path, redrive: Sequence[int], leave: Sequence[int], to_text: str | None, rate: float | None,
-    canary: int | None, as_json: bool, place: Place,
+    canary: int | None, keys: tuple[str, ...], with_logs: bool, as_json: bool, place: Place,
 ) -> None:  # fmt: skip
     """Write a plan for the letters of a queue; nothing is sent. Read it, edit it, and run it by `redrive dlq redrive`.
 
@@ -45,12 +56,10 @@ def plan(
     """
     if file.exists():
         raise UserError(f"{file} exists.", next_step="Name another file, or delete it.", exit_code=2)
-    to = _destination(to_text)
-    found = Triage()
-    with look_at(place, queue) as (look, depth):
-        for letter in counted(look.letters(), depth.visible, "reading"):
-            found.add(letter)
-    made = proposed(queue_url(place.client("sqs"), queue), found.groups, place.now())
+    to, named = _destination(to_text), keys_of(keys)
+    found = triaged(place, queue, with_logs=with_logs)
+    made = proposed(queue_url(place.client("sqs"), queue), found.groups, place.now(), logs=with_logs)
+    made = _with_keys(made, *named)
     made = _chosen(made, set(redrive), set(leave), to)
     if rate is not None:
         made = replace(made, rate=rate, rate_max=max(rate, made.rate_max or rate))
@@ -73,6 +82,21 @@ def _destination(text: str | None) -> Destination | None:
         raise UserError(f"{error}.", exit_code=2) from error
 
 
+def _with_keys(made: Plan, usual: str | None, by_source: Mapping[str, str]) -> Plan:
+    """A plan with the keys. Errors: UserError if it has no letters of a source that is named."""
+    sources = {name for rule in made.rules for name in (rule.cause.source_arn, name_of(rule.cause.source_arn))}
+    unknown = sorted(set(by_source) - sources)
+    if unknown:
+        names = ", ".join(sorted({name_of(rule.cause.source_arn) for rule in made.rules} - {""})) or "none"
+        raise UserError(f"No letter comes from {unknown[0]}.", next_step=f"The sources are: {names}", exit_code=2)
+    rules = tuple(replace(rule, key=_key_of(rule.cause.source_arn, usual, by_source)) for rule in made.rules)
+    return replace(made, rules=rules)
+
+
+def _key_of(arn: str, usual: str | None, by_source: Mapping[str, str]) -> str:
+    return by_source.get(arn) or by_source.get(name_of(arn)) or usual or ""
+
+
 def _chosen(made: Plan, redrive: set[int], leave: set[int], to: Destination | None) -> Plan:
     unknown = [number for number in redrive | leave if number > len(made.rules)]
     if unknown or redrive & leave:
@@ -93,7 +117,7 @@ def _print(made: Plan) -> None:
             str(rule.letters),
             rule.action.value,
             f"{rule.cause.origin.value} {name_of(rule.cause.source_arn)}",
-            f"{rule.cause.code} {rule.cause.message}".strip(),
+            error_shown(rule.cause, ERROR_CHARS_MAX),
             "usual" if rule.to is None else rule.to.text,
         )
         for number, rule in enumerate(made.rules, 1)

@@ -24,12 +24,15 @@ from redrive.deadletters.sorting import Wishes
     "--override", metavar="REASON", default="", help="Send what a gate refuses; the journal keeps the reason."
 )
 @click.option("--resend-doubtful", is_flag=True, help="Send letters again that may have been accepted already.")
+@click.option(
+    "--discard-done", is_flag=True, help="Discard letters whose work the ledger knows to be done; an export keeps them."
+)
 @gate_options
 @json_option
 @place_options
 def redrive(
-    plan_file: Path, journal: Path | None, override: str, resend_doubtful: bool, wanted: WantedGates, as_json: bool,
-    place: Place,
+    plan_file: Path, journal: Path | None, override: str, resend_doubtful: bool, discard_done: bool,
+    wanted: WantedGates, as_json: bool, place: Place,
 ) -> None:  # fmt: skip
     """Run a plan: send letters back, and delete each after it was accepted. A run that was killed goes on.
 
@@ -37,5 +40,5 @@ def redrive(
     The first letters of each group go alone, and the others follow if they do not come back. Exit code 1: the run was
     stopped, or letters need your eye; 4: a gate refused letters, which stay.
     """
-    wishes = Wishes(override, resend_doubtful)
+    wishes = Wishes(override, resend_doubtful, discard_done)
     run_plan(place, read_plan_file(plan_file), plan_file, journal, wishes, wanted, as_json=as_json)

@@ -6,13 +6,13 @@ import click
 from rich.console import Console
 
 from redrive.cli.clients import Place, place_options
-from redrive.cli.letter_logs import Evidences, logs_option
+from redrive.cli.letter_logs import logs_option, triaged
 from redrive.cli.output import json_option, print_json, print_table, span, wants_json
 from redrive.cli.paragraphs import print_paragraph
-from redrive.cli.reading_letters import counted, look_at, name_of, queue_argument
+from redrive.cli.reading_letters import error_shown, name_of, queue_argument
 from redrive.core.clock import format_instant
 from redrive.core.documents import Document
-from redrive.deadletters.triage import Group, Triage
+from redrive.deadletters.triage import Group
 
 MESSAGE_CHARS_MAX = 70
 
@@ -29,15 +29,7 @@ def triage(queue: str, count: int | None, with_logs: bool, as_json: bool, place:
     Letters of one source have the same cause if code, message and the place in the code agree; ids, numbers, times and
     addresses in messages are left out of the comparison.
     """
-    found = Triage()
-    evidences = Evidences(place, queue) if with_logs else None
-    with look_at(place, queue, count) as (look, depth):
-        length = depth.visible if count is None else min(count, depth.visible)
-        letters = counted(look.letters(count), length, "reading")
-        for letter in letters if evidences is None else evidences.refined(letters):
-            found.add(letter)
-    if evidences is not None:
-        evidences.tell()
+    found = triaged(place, queue, with_logs=with_logs, count=count)
     groups = found.groups
     if wants_json(as_json):
         print_json({"letters": found.count, "groups": [_told(group) for group in groups]})
@@ -56,9 +48,7 @@ def triage(queue: str, count: int | None, with_logs: bool, as_json: bool, place:
 
 def _row(group: Group, now: int) -> tuple[str, ...]:
     cause = group.cause
-    error = " ".join(": ".join(filter(None, (cause.code, cause.message))).split())
-    if len(error) > MESSAGE_CHARS_MAX:
-        error = f"{error[: MESSAGE_CHARS_MAX - 1]}…"
+    error = error_shown(cause, MESSAGE_CHARS_MAX)
     oldest = "" if group.first_at is None else span(now - group.first_at)
     source = f"{cause.origin.value} {name_of(cause.source_arn)}"
     return str(group.count), source, error, group.judgement.kind.value, oldest

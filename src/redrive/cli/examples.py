@@ -19,6 +19,10 @@ EXAMPLES = {
         "Programs with Celery, aioboto3, Powertools and the SDK for JavaScript, unchanged.",
         "Their README says what to install: {path}/README.md",
     ),
+    "dead-letter-watch": (
+        "A function that looks at a dead-letter queue on a schedule, and tells a topic what is in it and why.",
+        "Its README says how to deploy it: {path}/README.md",
+    ),
     "events-dead-letters": (
         "Files arrive, CloudTrail tells, a function fails, its dead letters are sent again, in virtual time.",
         "Run it: python {path}/run.py",
@@ -54,6 +58,10 @@ EXAMPLES = {
     "scheduler-dead-letters": (
         "Two schedules that fail, and what can be seen of it afterwards.",
         "Run it, with a server in virtual time: python {path}/run.py",
+    ),
+    "thousand-letters": (
+        "A bad day of a shop: 1,000 dead letters of five causes from four sources, and how they are brought back.",
+        "Its README tells the story: {path}/README.md",
     ),
 }
 """The examples: what each shows, and what to do with it."""

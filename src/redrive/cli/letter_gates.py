@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from redrive.cli.letter_logs import sources_of
 from redrive.cli.reading_letters import queue_url
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.core.errors import UserError
-from redrive.deadletters.execution_keys import KeySource
+from redrive.deadletters.execution_keys import KeySource, compiled
+from redrive.deadletters.letter import name_of
 from redrive.deadletters.memories import POWERTOOLS_MEMORY_MS, EffectMemory, LedgerMemory, Memory, PowertoolsMemory
 from redrive.deadletters.preflight import Gates
 from redrive.deadletters.proofs import FILE, read_proofs
@@ -32,7 +34,11 @@ _OPTIONS = (
         "--name", metavar="TEXT", help="How Powertools' ids begin: FUNCTION.MODULE.HANDLER, or the key prefix."
     ),
     click.option(
-        "--key", metavar="JMESPATH", help="Where the key is in the work, as event_key_jmespath of Powertools."
+        "--key",
+        "keys",
+        metavar="[SOURCE=]JMESPATH",
+        multiple=True,
+        help="Where the key is in the work, as event_key_jmespath of Powertools; of one source: orders=body.id",
     ),
     click.option("--prefix", default="", metavar="TEXT", help="What the handler puts before each key in the ledger."),
     click.option("--keep", type=Duration(), help="How long rows are kept.  [default: 30d; of Powertools 1h]"),
@@ -53,15 +59,26 @@ class WantedGates:
     ledger: str | None
     powertools: str | None
     name: str | None
-    key: str | None
+    keys: tuple[str, ...]
     prefix: str
     keep: float | None
     key_memory: tuple[str, ...]
     parse: str | None
 
-    def gates(self, place: Place, queue: str, now: Callable[[], Instant]) -> Gates:
-        """The gates for the letters of a queue. Errors: UserError if the options do not fit together."""
-        keys = KeySource(self.key, self.prefix)
+    def gates(
+        self, place: Place, queue: str, now: Callable[[], Instant], planned: Mapping[str, str] | None = None
+    ) -> Gates:
+        """The gates for the letters of a queue. `planned` are the keys of a plan; an option counts more.
+
+        Errors: UserError if the options do not fit together.
+        """
+        usual, by_source = keys_of(self.keys)
+        if (usual is not None or by_source) and not (self.ledger or self.powertools):
+            raise UserError("--key needs a ledger.", next_step="Name its table: --ledger TABLE", exit_code=2)
+        named = {} if usual is not None else dict(planned or {})
+        for source in by_source:
+            named = {arn: text for arn, text in named.items() if source not in {arn, name_of(arn)}}
+        keys = KeySource(usual, self.prefix, named | by_source)
         effects = _effects(self.key_memory)
         memory = _memory(place, keys, now, self.ledger, self.powertools, self.name, self.keep, effects)
         return Gates(
@@ -75,10 +92,10 @@ def gate_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def given(
-        *args: Any, ledger: str | None, powertools: str | None, name: str | None, key: str | None, prefix: str,
+        *args: Any, ledger: str | None, powertools: str | None, name: str | None, keys: tuple[str, ...], prefix: str,
         keep: float | None, key_memory: tuple[str, ...], parse: str | None, **options: Any,
     ) -> Any:  # fmt: skip
-        wanted = WantedGates(ledger, powertools, name, key, prefix, keep, key_memory, parse)
+        wanted = WantedGates(ledger, powertools, name, keys, prefix, keep, key_memory, parse)
         return function(*args, wanted=wanted, **options)
 
     for option in reversed(_OPTIONS):
@@ -104,9 +121,28 @@ def _memory(
     if ledger:
         horizon_ms = round((KEEP_S_DEFAULT if keep is None else keep) * SECOND_MS)
         return LedgerMemory(place.client("dynamodb"), ledger, keys, now, horizon_ms=horizon_ms, effects=effects)
-    if keys.is_given:
-        raise UserError("--key needs a ledger.", next_step="Name its table: --ledger TABLE", exit_code=2)
     return None
+
+
+_OF_SOURCE = re.compile(r"(?P<source>[\w.:/$+-]+)=(?!=)(?P<expression>.*)", re.DOTALL)
+"""`orders=body.id`. JMESPath has no single `=`, and `a==b` is a comparison."""
+
+
+def keys_of(options: Sequence[str]) -> tuple[str | None, dict[str, str]]:
+    """The expression for all letters, and those for the letters of one source. Errors: UserError."""
+    usual, by_source = None, dict[str, str]()
+    for option in options:
+        told = _OF_SOURCE.fullmatch(option)
+        source, expression = (None, option) if told is None else (told["source"], told["expression"])
+        if (usual is not None) if source is None else source in by_source:
+            whom = "all letters" if source is None else source
+            raise UserError(f"--key names two keys for {whom}.", next_step="Name one: a || b", exit_code=2)
+        compiled(expression)
+        if source is None:
+            usual = expression
+        else:
+            by_source[source] = expression
+    return usual, by_source
 
 
 def _effects(options: tuple[str, ...]) -> EffectMemory:

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 import click
 
 from redrive.cli.clients import Place
-from redrive.cli.reading_letters import clock_of, queue_url
+from redrive.cli.reading_letters import clock_of, counted, look_at, queue_url
 from redrive.core.documents import Document
 from redrive.deadletters.evidence import Certainty, Evidence, Logs, lacks_error
 from redrive.deadletters.letter import Letter
 from redrive.deadletters.sources import Source, find_sources
+from redrive.deadletters.triage import Triage
 
 logs_option = click.option(
     "--logs", "with_logs", is_flag=True, help="Look for the errors of letters that hold none in their functions' logs."
@@ -51,6 +52,20 @@ class Evidences:
         )
         for group, why in self._logs.refused.items():
             click.echo(f"The log {group} was not read whole: {why}", err=True)
+
+
+def triaged(place: Place, queue: str, *, with_logs: bool, count: int | None = None) -> Triage:
+    """The groups of the letters of a queue, with a progress bar; `with_logs` says on stderr what the logs told."""
+    found = Triage()
+    evidences = Evidences(place, queue) if with_logs else None
+    with look_at(place, queue, count) as (look, depth):
+        length = depth.visible if count is None else min(count, depth.visible)
+        letters = counted(look.letters(count), length, "reading")
+        for letter in letters if evidences is None else evidences.refined(letters):
+            found.add(letter)
+    if evidences is not None:
+        evidences.tell()
+    return found
 
 
 def told_evidence(evidence: Evidence) -> Document:

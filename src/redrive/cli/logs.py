@@ -1,4 +1,4 @@
-"""`redrive logs FUNCTION`: prints the log of a function. The same on a server and on AWS."""
+"""`redrive logs`: prints the log of a function, and runs queries. The same on a server and on AWS."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from botocore.exceptions import ClientError
 
 from redrive.cli.clients import Place, place_options
 from redrive.cli.durations import Duration
+from redrive.cli.logs_query import command as query
 from redrive.core.clock import SECOND_MS, format_instant
 from redrive.core.errors import UserError
 
@@ -25,7 +26,16 @@ LATE_MS = 30 * SECOND_MS
 INTERRUPTED = 130
 
 
-@click.command()
+class _Logs(click.Group):
+    """`redrive logs FUNCTION` is `redrive logs show FUNCTION`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, "--help"):
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.command("show")
 @click.argument("function")
 @click.option("-f", "--follow", is_flag=True, help="Go on with what is logged from now on, until Ctrl-C.")
 @click.option("--since", type=Duration(), default="1h", show_default=True, help="How far back: 90s, 15m, 24h, 7d.")
@@ -34,7 +44,7 @@ INTERRUPTED = 130
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each event.")
 @place_options
-def command(function: str, follow: bool, since: float, pattern: str | None, as_json: bool, place: Place) -> None:
+def show(function: str, follow: bool, since: float, pattern: str | None, as_json: bool, place: Place) -> None:
     """Print what FUNCTION has logged: a function's name or ARN, or a log group that begins with a slash.
 
     Each event is a line, on a terminal and in a pipe; its time is UTC.
@@ -55,6 +65,15 @@ def command(function: str, follow: bool, since: float, pattern: str | None, as_j
         raise UserError(what, next_step=_invoke(function), exit_code=1) from error
     if not shown:
         _tell_nothing(logs, group, start, pattern, place, function)
+
+
+@click.group(cls=_Logs)
+def command() -> None:
+    """Print what a function has logged (`redrive logs FUNCTION`), or run a query over log groups."""
+
+
+command.add_command(show)
+command.add_command(query, "query")
 
 
 def _pause() -> None:

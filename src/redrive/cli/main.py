@@ -20,6 +20,7 @@ from redrive.core.errors import UserError
 from redrive.core.portable import refuse_windows
 
 COMMANDS = {
+    "alarms": ("redrive.cli.alarms", "Show alarms and the points that they evaluate, and test one against history."),
     "clock": ("redrive.cli.clock", "Show a server's clock, or move it."),
     "delete": ("redrive.cli.delete", "Delete a stack, and say what is left of it."),
     "demo": ("redrive.cli.demo", "Find the bug in a handler, mend it, and run a day of work in which much goes wrong."),
@@ -29,8 +30,9 @@ COMMANDS = {
     "events": ("redrive.cli.events", "Show events and the rules that they match, say why one does not, send them."),
     "examples": ("redrive.cli.examples", "List the examples, or write one into this directory."),
     "fault": ("redrive.cli.fault", "Have calls to a target fail or be slow, to see what happens then."),
-    "logs": ("redrive.cli.logs", "Print what a function has logged, and go on with it."),
+    "logs": ("redrive.cli.logs", "Print what a function has logged, or run a query over log groups."),
     "mailbox": ("redrive.cli.mailbox", "Show the e-mail and text messages that topics would have sent."),
+    "metrics": ("redrive.cli.metrics", "List metrics, and draw them and dashboards as small charts."),
     "prove": ("redrive.cli.prove", "Search for a history in which a handler loses or repeats work."),
     "queues": ("redrive.cli.queues", "Show what is in the queues, and whose dead letters they take."),
     "reset": ("redrive.cli.reset", "Have a server forget everything."),

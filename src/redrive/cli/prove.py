@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from redrive.prove.judge.judge import Invariant
     from redrive.prove.process.subject import NamedSubject
     from redrive.prove.search.options import Options
-    from redrive.prove.search.search import Progress
+    from redrive.prove.search.order import Progress
     from redrive.prove.stage.trigger import Kind
+    from redrive.prove.tell.result import Result
     from redrive.prove.tell.verdict import Verdict
     from redrive.prove.whole import Provable
 
@@ -68,6 +69,7 @@ TRIGGERS = (
 @click.option("--stable-results", is_flag=True, help="Have repeated deliveries return what the first one returned.")
 @click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop the search after so many seconds.")
 @click.option("--pass-at", type=click.IntRange(0, 6), metavar="FAULTS", help="Pass if so many faults were complete.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="How many processes search.")
 @click.option("--seed", default=0, show_default=True, help="What ids and the handler's randomness follow from.")
 @click.option("--export", type=click.Path(path_type=Path), help="Write a counterexample as a pytest file.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to print the result.")
@@ -79,8 +81,8 @@ def command(
     is_all: bool, function: str, variables: tuple[str, ...], env_file: Path | None, root: Path | None,
     parameters: tuple[str, ...], config_env: str | None, effects: tuple[str, ...], ignored: tuple[str, ...],
     given: Path | None, ledgers: tuple[str, ...], invariants: tuple[str, ...], stable_results: bool,
-    seconds: float | None, pass_at: int | None, seed: int, export: Path | None, output: str, outputs: Outputs,
-    choices: Choices,
+    seconds: float | None, pass_at: int | None, jobs: int, seed: int, export: Path | None, output: str,
+    outputs: Outputs, choices: Choices,
 ) -> None:  # fmt: skip
     """Search for a history in which a handler of messages or events loses work, repeats it, or leaves it stuck.
 
@@ -117,7 +119,7 @@ def command(
         event_type=event_type, rule=rule, told_events=_saver(save_event), bodies=_bodies(events),
         parameters=_configured(template, config_env) | given_parameters, effects=effects, ignored=ignored,
         ledgers=ledgers, invariants=tuple(map(_invariant, invariants)), stable_results=stable_results,
-        given=NOTHING_GIVEN if given is None else read_given(given),
+        jobs=jobs, given=NOTHING_GIVEN if given is None else read_given(given),
     )  # fmt: skip
     options = choices.applied_to(options)
     _require_searched(pass_at, options.faults)
@@ -207,11 +209,19 @@ def _prove_one(
     else:
         print_verdict(verdict)
     outputs.write([result])
+    _record([result])
     if verdict.counterexample is not None and export is not None:
         write_file(export, as_test(verdict, options, file=export, root=None if subject is None else subject.root))
         click.echo(f"The history is in {export}: a test that fails until the handler is mended.", err=True)
     is_accepted = choices.accept(verdict, options)
     return INTERRUPTED if budget.is_interrupted else 0 if is_accepted else exit_code([result])
+
+
+def _record(results: Sequence[Result]) -> None:
+    from redrive.cli.prove_records import record_verdicts
+    from redrive.core.clock import SystemClock
+
+    record_verdicts(results, Path.cwd(), SystemClock().now())
 
 
 def _proved(
@@ -329,6 +339,7 @@ def _prove_whole(
     (print_json if output == "json" else print_table)(rows)
     results = [row.result(pass_at) for row in rows]
     outputs.write(results)
+    _record(results)
     return INTERRUPTED if budget.is_interrupted else exit_code(results)
 
 

@@ -14,7 +14,7 @@ from redrive.core.clock import SECOND_MS, monotonic_ms
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from redrive.prove.search.search import Progress
+    from redrive.prove.search.order import Progress
 
 LIVE_EVERY_MS = 100
 """The time between two updates of the progress, on a terminal."""

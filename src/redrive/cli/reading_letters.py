@@ -12,16 +12,19 @@ import click
 from botocore.exceptions import ClientError
 
 from redrive.cli.clients import Place
-from redrive.core.clock import Instant, SystemClock, format_instant
-from redrive.core.documents import Document
+from redrive.core.clock import Instant, SystemClock
 from redrive.core.errors import UserError
-from redrive.deadletters.letter import Letter
+from redrive.deadletters.causes import Cause
+from redrive.deadletters.letter import Letter, name_of
+from redrive.deadletters.letter_files import shown
 from redrive.deadletters.peek import Depth, Look, depth_of, hidden_s_for, looking
 
 WAIT_S_ON_AWS = 2
 """A receive that does not wait may miss messages on AWS, which has many machines. A server has one."""
 
 DAYS_KEPT = 14
+
+__all__ = ["clock_of", "counted", "error_shown", "look_at", "name_of", "queue_argument", "queue_url", "shown"]
 
 queue_argument = click.argument("queue")
 
@@ -58,45 +61,10 @@ def counted(letters: Iterator[Letter], length: int, label: str) -> Iterator[Lett
         yield from bar
 
 
-def shown(letter: Letter) -> Document:
-    """A letter as JSON."""
-    work, failure = letter.work, letter.failure
-    told: Document = {
-        "message_id": letter.message_id,
-        "origin": letter.origin.value,
-        "source": letter.source_arn or None,
-        "sent_at": _iso(letter.sent_at),
-        "received": letter.received,
-        "failure": {
-            "code": failure.code or None, "message": failure.message or None, "condition": failure.condition or None,
-            "attempts": failure.attempts or None, "trace": list(failure.trace),
-        },
-        "work": {
-            "id": work.id or None, "form": work.form.value, "target": work.target_arn or None,
-            "due_at": _iso(work.due_at), "is_cut": work.is_cut, "text": work.text,
-        },
-        "wraps": [form.value for form in letter.wraps],
-    }  # fmt: skip
-    if work.batch is not None:
-        batch = work.batch
-        told["work"]["batch"] = {
-            "stream": batch.stream_arn, "shard": batch.shard_id, "first": batch.first, "last": batch.last,
-            "count": batch.count, "arrived_at": _iso(batch.arrived_at),
-        }  # fmt: skip
-    if work.pointer is not None:
-        told["work"]["object"] = {"bucket": work.pointer.bucket, "key": work.pointer.key}
-    if letter.group_id:
-        told |= {"group_id": letter.group_id, "deduplication_id": letter.deduplication_id}
-    return told
-
-
-def name_of(arn: str) -> str:
-    """The name in an ARN, for people: `schedule/default/nightly` is `nightly`."""
-    return arn.removesuffix(":$LATEST").rsplit(":", 1)[-1].rsplit("/", 1)[-1]
-
-
-def _iso(at: Instant | None) -> str | None:
-    return None if at is None else format_instant(at)
+def error_shown(cause: Cause, chars_max: int) -> str:
+    """The code and the message of a cause, in one line that may be cut."""
+    error = " ".join(": ".join(filter(None, (cause.code, cause.message))).split())
+    return error if len(error) <= chars_max else f"{error[: chars_max - 1]}…"
 
 
 def clock_of(place: Place) -> Callable[[], Instant]:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.console import Console
 
 from redrive.cli.clients import Place
 from redrive.cli.letter_gates import WantedGates
+from redrive.cli.letter_logs import Evidences
 from redrive.cli.output import print_json, print_table, wants_json
-from redrive.cli.reading_letters import WAIT_S_ON_AWS, clock_of, counted, look_at
-from redrive.cli.run_files import discarded_of, export_letters, journal_of, opened_journal
+from redrive.cli.paragraphs import print_paragraph
+from redrive.cli.passing_time import time_of
+from redrive.cli.reading_letters import WAIT_S_ON_AWS, counted, look_at
 from redrive.core.clock import Instant, format_instant
 from redrive.core.errors import UserError
 from redrive.deadletters.account import Account
@@ -32,9 +35,10 @@ from redrive.deadletters.peek import HIDDEN_S_MAX, depth_of, hidden_s_for
 from redrive.deadletters.plan import By, MalformedPlan, Plan, read_plan
 from redrive.deadletters.ports import Ports
 from redrive.deadletters.preflighted import Preflighted
+from redrive.deadletters.run_files import discarded_of, export_letters, journal_of, opened_journal
 from redrive.deadletters.running import Redriving
 from redrive.deadletters.sending import Sender
-from redrive.deadletters.sorting import Wishes
+from redrive.deadletters.sorting import Refined, Wishes, as_it_is
 from redrive.deadletters.sources import Source, find_sources
 from redrive.deadletters.streams import Streams
 from redrive.deadletters.watching import FirstLetters
@@ -62,7 +66,7 @@ def run_plan(
 ) -> None:  # fmt: skip
     """Run a plan, print the account, and end with its exit code. Errors: UserError."""
     journal_file = journal_file or journal_of(plan_file)
-    account = _run(place, plan, plan_file, journal_file, wishes, wanted)
+    account = account_of(place, plan, plan_file, journal_file, wishes, wanted)
     if wants_json(as_json):
         print_json(account.document | {"journal": str(journal_file)})
     else:
@@ -73,28 +77,39 @@ def run_plan(
         sys.exit(FINDING)
 
 
-def _run(
+def account_of(
     place: Place, plan: Plan, plan_file: Path, journal_file: Path, wishes: Wishes, wanted: WantedGates | None
 ) -> Account:
-    now = clock_of(place)
+    """Run a plan. Errors: UserError."""
+    now, wait = time_of(place)
     gates: list[Gate] = [UnchangedEvents(place.client)]
-    asked = None if wanted is None else wanted.gates(place, plan.queue, now)
+    asked = None if wanted is None else wanted.gates(place, plan.queue, now, plan.keys)
     if asked is not None:
         gates.append(Preflighted(place.client, now, asked))
     sources = sources_with_queues(place, plan.queue)
     is_by_task = plan.by is By.MOVE_TASK and _is_right(place, plan, sources, gates)
     with opened_journal(journal_file, plan.queue) as journal:
         if is_by_task or journal.move is not None:
-            return _by_task(place, plan, journal, now)
-        first = FirstLetters(place.client, now, None if asked is None else asked.memory)
-        return _by_letters(place, plan, journal, wishes, gates, sources, first, discarded_of(plan_file))
+            return _by_task(place, plan, journal, now, wait)
+        ports = Ports(
+            place.client("sqs"), Sender(place.client_once), journal, now, wait, sources,
+            partial(export_letters, discarded_of(plan_file)), gates,
+            watch=FirstLetters(place.client, now, None if asked is None else asked.memory),
+            contents=Contents(place.client, Streams(place.client, now)), refined=_refined(place, plan),
+        )  # fmt: skip
+        return _by_letters(place, plan, ports, wishes)
 
 
-def _by_letters(
-    place: Place, plan: Plan, journal: Journal, wishes: Wishes, gates: Sequence[Gate], sources: SourcesOf,
-    first: FirstLetters, discarded: Path,
-) -> Account:  # fmt: skip
-    sqs, now = place.client("sqs"), clock_of(place)
+def _refined(place: Place, plan: Plan) -> Refined:
+    """Gives letters the errors that logs tell, if the plan was made with them."""
+    if not plan.logs:
+        return as_it_is
+    evidences = Evidences(place, plan.queue)
+    return lambda letter: evidences.of(letter)[0]
+
+
+def _by_letters(place: Place, plan: Plan, ports: Ports, wishes: Wishes) -> Account:
+    sqs = ports.sqs
     depth = depth_of(sqs, plan.queue)
     if depth.hidden:
         click.echo(f"{depth.hidden} letters are hidden: a run that was killed, or somebody else, has them.", err=True)
@@ -107,13 +122,9 @@ def _by_letters(
     ):  # fmt: skip
         hidden = Hidden(
             sqs, plan.queue, receipts, hidden_s=min(HIDDEN_S_MAX, hidden_s),
-            wait_s=WAIT_S_ON_AWS if place.is_aws else 0, now=now,
+            wait_s=WAIT_S_ON_AWS if place.is_aws else 0, now=ports.now,
         )  # fmt: skip
-        ports = Ports(
-            sqs, Sender(place.client_once), journal, now, _wait, sources, partial(export_letters, discarded), gates,
-            threads.map, watch=first, contents=Contents(place.client, Streams(place.client, now)),
-        )  # fmt: skip
-        run = Redriving(plan, ports, hidden, wishes)
+        run = Redriving(plan, replace(ports, spread=threads.map), hidden, wishes)
         seen = 0
         for account in run.rounds():
             bar.update(account.seen - seen)
@@ -126,17 +137,20 @@ def _is_right(place: Place, plan: Plan, sources: SourcesOf, gates: Sequence[Gate
     why = why_not(plan, sources())
     if not why:
         with look_at(place, plan.queue) as (look, depth):
-            why = refused_by(counted(look.letters(), depth.visible, "checking"), plan, gates)
+            letters = map(_refined(place, plan), counted(look.letters(), depth.visible, "checking"))
+            why = refused_by(letters, plan, gates)
     if why:
         click.echo(f"Not by a message move task, but letter by letter: {why}.", err=True)
     return not why
 
 
-def _by_task(place: Place, plan: Plan, journal: Journal, now: Callable[[], Instant]) -> Account:
+def _by_task(
+    place: Place, plan: Plan, journal: Journal, now: Callable[[], Instant], wait: Callable[[float], None]
+) -> Account:
     sqs = place.client("sqs")
     depth = depth_of(sqs, plan.queue)
     click.echo("SQS moves the queue by a message move task; Ctrl-C cancels it.", err=True)
-    run = Moving(plan, _arn(sqs, plan.queue), place.client_once("sqs"), journal, now, _wait)
+    run = Moving(plan, _arn(sqs, plan.queue), place.client_once("sqs"), journal, now, wait)
     with _progress(depth.visible) as bar:
         seen = 0
         for account in run.rounds():
@@ -167,11 +181,6 @@ def _arn(sqs: Any, url: str) -> str:
     return str(sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"])
 
 
-def _wait(seconds: float) -> None:
-    if seconds > 0:
-        threading.Event().wait(seconds)
-
-
 def _print(account: Account, journal_file: Path) -> None:
     told = (
         ("sent", account.sent), ("discarded", account.discarded),
@@ -181,9 +190,13 @@ def _print(account: Account, journal_file: Path) -> None:
         ("doubtful, stay", len(account.doubtful)), ("done, not deleted yet", account.undeleted),
     )  # fmt: skip
     print_table(("letters", ""), [(str(count), what) for what, count in told if count], right=("letters",))
+    console = Console(highlight=False)
+    for reason, count in account.discards.most_common():
+        print_paragraph(console, f"{count} discarded: {reason}", first="  ")
     for reason, count in account.stays.most_common():
-        click.echo(f"  {count} stay: {reason}")
-        click.echo(f"    {', '.join(account.samples[reason])}")
+        print_paragraph(console, f"{count} stay: {reason}", first="  ")
+        for sample in account.samples[reason]:
+            click.echo(f"    {sample}")
     if account.records:
         until = "not known" if account.records_until is None else f"at {format_instant(account.records_until)}"
         click.echo(f"{account.records} of these are batches, whose first records the streams drop: {until}")

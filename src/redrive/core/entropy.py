@@ -8,12 +8,16 @@ from __future__ import annotations
 import os
 import random
 import secrets
+import uuid
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
 from redrive.core.clock import Instant
+
+UUID = uuid.UUID
+"""The type of ids that user code draws."""
 
 _PIECE_LENGTH = 32
 """The digits of a UUID, the longest common draw."""
@@ -114,11 +118,34 @@ def _uuid(digits: str) -> str:
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
 
+class Randomness:
+    """The randomness of this process, as far as Python code draws it."""
+
+    def __init__(self, source: random.Random) -> None:
+        """`source` stands for the system's own."""
+        self._source = source
+
+    def begin(self, seed: str) -> None:
+        """Have all further draws follow from a seed."""
+        self._source.seed(seed)
+        random.seed(seed)
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """What is drawn inside changes nothing of what is drawn afterwards."""
+        own, shared = self._source.getstate(), random.getstate()
+        try:
+            yield
+        finally:
+            self._source.setstate(own)
+            random.setstate(shared)
+
+
 @contextmanager
-def seeded_process() -> Iterator[Callable[[str], None]]:
+def seeded_process() -> Iterator[Randomness]:
     """Inside the `with` block, all randomness of this process (random, secrets, uuid, os.urandom) follows from a seed.
 
-    Yields a function that sets the seed. For user code whose runs must be repeatable.
+    For user code whose runs must be repeatable.
     """
     source = random.Random()
     places = ((os, "urandom"), (random, "_urandom"))
@@ -127,12 +154,8 @@ def seeded_process() -> Iterator[Callable[[str], None]]:
     for module, name in places:
         setattr(module, name, source.randbytes)
 
-    def reseed(seed: str) -> None:
-        source.seed(seed)
-        random.seed(seed)
-
     try:
-        yield reseed
+        yield Randomness(source)
     finally:
         random.setstate(state)
         for (module, name), original in zip(places, saved, strict=True):

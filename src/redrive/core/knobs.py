@@ -50,6 +50,9 @@ class Knobs:
     items_indexed_per_claim: int = _knob(200, simulated=(1, 10))
     """How many items one transaction writes into an index that is being filled."""
 
+    alarms_per_claim: int = _knob(500, simulated=(1, 10))
+    """How many alarms one transaction evaluates at most. Five hundred take about as long as a durable commit."""
+
 
 PRODUCTION = Knobs()
 

@@ -42,6 +42,8 @@ class Account:
     """How many letters stay, by the reason."""
     samples: dict[str, list[str]] = field(default_factory=dict)
     """Some of the letters that stay, by the reason."""
+    discards: Counter[str] = field(default_factory=Counter)
+    """How many letters were discarded, by the reason."""
 
     def leave(self, message_id: str, reason: str) -> None:
         """Count a letter that stays."""
@@ -66,6 +68,7 @@ class Account:
             "stopped": self.stopped or None, "doubtful": self.doubtful, "undeleted": self.undeleted,
             "records": self.records,
             "records_until": None if self.records_until is None else format_instant(self.records_until),
+            "discards": [{"letters": count, "reason": reason} for reason, count in self.discards.most_common()],
             "stays": [
                 {"letters": count, "reason": reason, "samples": self.samples[reason]}
                 for reason, count in self.stays.most_common()

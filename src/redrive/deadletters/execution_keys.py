@@ -11,6 +11,9 @@ is applied to what the function may have been given, until it finds something:
     3. the record with its body parsed
     4. the body, parsed
 
+A dead-letter queue may have letters of several sources, whose functions have keys at different places: then there is an
+expression for each source, by its name or its ARN, and one for all others.
+
 Sources: https://docs.aws.amazon.com/powertools/python/latest/utilities/idempotency/;
 https://docs.aws.amazon.com/powertools/python/latest/utilities/jmespath_functions/
 """
@@ -33,7 +36,7 @@ from jmespath.exceptions import JMESPathError
 
 from redrive.core.documents import load_json
 from redrive.core.errors import UserError
-from redrive.deadletters.letter import Letter, Origin
+from redrive.deadletters.letter import Letter, Origin, name_of
 
 PLACES = (("context", "execution_id"), ("execution_id",), ("executionId",), ("context", "executionId"))
 """Where inputs of schedules usually carry the execution id."""
@@ -55,30 +58,38 @@ class ExecutionKey:
 class KeySource:
     """Finds the keys of a letter."""
 
-    def __init__(self, expression: str | None = None, prefix: str = "") -> None:
-        """`prefix` is what the function puts before each key. Errors: UserError if the expression is not JMESPath."""
+    def __init__(
+        self, expression: str | None = None, prefix: str = "", by_source: Mapping[str, str] | None = None
+    ) -> None:
+        """`by_source` has expressions for some sources, by name or ARN; `expression` is for all others.
+
+        `prefix` is what the function puts before each key. Errors: UserError if an expression is not JMESPath.
+        """
         self._prefix = prefix
-        self._text = expression or ""
-        try:
-            self._expression = None if expression is None else jmespath.compile(expression)
-        except JMESPathError as error:
-            raise UserError(
-                f"The key {expression!r} is not JMESPath: {' '.join(str(error).split())}.",
-                next_step="Write it as event_key_jmespath of Powertools: body.order.id", exit_code=2,
-            ) from error  # fmt: skip
+        self._usual = None if expression is None else compiled(expression)
+        self._by_source = {source: compiled(text) for source, text in (by_source or {}).items()}
 
     @property
     def is_given(self) -> bool:
-        """Whether the user has named the key."""
-        return self._expression is not None
+        """Whether the user has named a key."""
+        return self._usual is not None or bool(self._by_source)
+
+    def is_given_for(self, letter: Letter) -> bool:
+        """Whether the user has named the key of a letter's source."""
+        return self._of(letter) is not None
+
+    def _of(self, letter: Letter) -> Any:
+        arn = letter.source_arn
+        return self._by_source.get(arn) or self._by_source.get(name_of(arn), self._usual)
 
     def texts(self, letter: Letter) -> list[ExecutionKey]:
         """The keys under which a ledger may have the execution, the most probable first."""
-        if self._expression is not None:
+        expression = self._of(letter)
+        if expression is not None:
             found = self.value(letter)
             if isinstance(found, bool) or not isinstance(found, str | int) or found == "":
                 return []
-            return [ExecutionKey(f"{self._prefix}{found}", self._text, is_certain=True)]
+            return [ExecutionKey(f"{self._prefix}{found}", expression.expression, is_certain=True)]
         places: dict[str, ExecutionKey] = {}
         for value, place, is_certain in _usual(letter):
             places.setdefault(value, ExecutionKey(f"{self._prefix}{value}", place, is_certain))
@@ -86,17 +97,28 @@ class KeySource:
 
     def value(self, letter: Letter) -> Any:
         """What the expression finds; without an expression the event that the function was given."""
-        views = list(_views(letter))
-        if self._expression is None:
+        views, expression = list(_views(letter)), self._of(letter)
+        if expression is None:
             return views[0]
         for view in views:
             try:
-                found = self._expression.search(view, options=_OPTIONS)
+                found = expression.search(view, options=_OPTIONS)
             except (JMESPathError, ValueError, TypeError, AttributeError, OSError, EOFError):
                 continue  # A body without JSON, or a function on nothing: another view may have it.
             if not _is_missing(found):
                 return found
         return None
+
+
+def compiled(expression: str) -> Any:
+    """An expression, parsed. Errors: UserError if it is not JMESPath."""
+    try:
+        return jmespath.compile(expression)
+    except JMESPathError as error:
+        raise UserError(
+            f"The key {expression!r} is not JMESPath: {' '.join(str(error).split())}.",
+            next_step="Write it as event_key_jmespath of Powertools: body.order.id", exit_code=2,
+        ) from error  # fmt: skip
 
 
 def powertools_id(name: str, value: Any) -> str:

@@ -92,8 +92,9 @@ class Tally:
         """Count a letter, and return the answer of all gates together."""
         answer = decided(findings)
         self.answers[answer] = self.answers.get(answer, 0) + 1
-        for one in findings:
-            key = one.gate, one.answer, one.reason
+        # A gate may say the same of two things, as of a queue and of the function that reads it: that is one letter.
+        said = {(one.gate, one.answer, one.reason): one for one in reversed(findings)}
+        for key, one in said.items():
             row = self.rows.get(key)
             if row is None:
                 row = self.rows[key] = Row(one.gate, one.answer, one.reason)

@@ -15,6 +15,8 @@ class Refusal:
 
     gate: str
     reason: str
+    is_done: bool = False
+    """Whether the work is known to be done: the letter is not needed any more."""
 
 
 class Gate(Protocol):

@@ -86,6 +86,11 @@ class Journal:
         return next((self._sent_as[one] for one in ids if one in self._sent_as), None)
 
     @property
+    def returning(self) -> frozenset[str]:
+        """The letters that were sent under an id by which they would be known if they come back."""
+        return frozenset(self._sent_as.values())
+
+    @property
     def doubts(self) -> Mapping[str, Doubt]:
         """The letters that may or may not have been accepted."""
         return self._doubts

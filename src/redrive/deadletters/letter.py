@@ -130,3 +130,8 @@ class Letter:
     body: str = ""
     attributes: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """The message attributes, as SQS shows them."""
+
+
+def name_of(arn: str) -> str:
+    """The name in an ARN, for people: `schedule/default/nightly` is `nightly`."""
+    return arn.removesuffix(":$LATEST").rsplit(":", 1)[-1].rsplit("/", 1)[-1]

@@ -159,7 +159,7 @@ class PowertoolsMemory:
         record_id = powertools_id(self._name, value)
         record = self._reader.read(record_id)
         if record is None:
-            key = ExecutionKey(record_id, "", is_certain=self._keys.is_given)
+            key = ExecutionKey(record_id, "", is_certain=self._keys.is_given_for(letter))
             return _absent(letter, [key], now, self._horizon_ms)
         return _of_powertools(record)
 

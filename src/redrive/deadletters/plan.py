@@ -1,7 +1,8 @@
 """The plan of a run: a file that people read and edit. It says for each cause what is done with its letters.
 
-    {"redrive_plan": 1, "queue": URL, "made_at": …, "by": "letters", "why": …, "rate": null, "canary": {…}, "stop": {…},
-     "groups": [{"letters": 120, "cause": {…}, "action": "redrive", "to": "usual", "patch": [], …}]}
+    {"redrive_plan": 1, "queue": URL, "made_at": …, "by": "letters", "why": …, "logs": false, "rate": null,
+     "canary": {…}, "stop": {…},
+     "groups": [{"letters": 120, "cause": {…}, "action": "redrive", "to": "usual", "key": "", "patch": [], …}]}
 
 Letters whose cause no group has stay in the queue: they came after the plan was made, or the plan leaves them out.
 """
@@ -20,8 +21,10 @@ import jsonpointer
 
 from redrive.core.clock import Instant, format_instant
 from redrive.core.documents import Document, load_json
+from redrive.core.errors import UserError
 from redrive.deadletters.causes import Cause, Remedy
 from redrive.deadletters.destinations import Destination, read_destination
+from redrive.deadletters.execution_keys import compiled
 from redrive.deadletters.letter import Letter, Origin
 from redrive.deadletters.triage import Group
 
@@ -36,7 +39,7 @@ COME_BACK_MAX = 10
 
 
 _MEMBERS = frozenset(
-    {"redrive_plan", "queue", "made_at", "by", "why", "rate", "rate_max", "canary", "stop", "groups"}
+    {"redrive_plan", "queue", "made_at", "by", "why", "logs", "rate", "rate_max", "canary", "stop", "groups"}
 )  # fmt: skip
 
 
@@ -74,6 +77,8 @@ class Rule:
     letters: int = 0
     """How many there were when the plan was made."""
     note: str = ""
+    key: str = ""
+    """Where the key of an execution is in the work, in JMESPath; the same for all groups of a source."""
 
     def text_of(self, letter: Letter) -> str:
         """The text that is sent for a letter. Errors: ValueError if the patch does not fit."""
@@ -123,13 +128,20 @@ class Plan:
     by: By = By.LETTERS
     why: str = ""
     """Why it is by letters, or by a task, when the plan was made."""
+    logs: bool = False
+    """Whether causes come from logs where letters hold no error: the run has to ask the same logs."""
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The expressions of the keys, by the ARN of the source."""
+        return {rule.cause.source_arn: rule.key for rule in self.rules if rule.key}
 
     def rule_of(self, cause: Cause) -> Rule | None:
         """The rule for a cause. Equal causes are rare: the last rule is the rule for all."""
         return next((rule for rule in self.rules if rule.cause == cause), None)
 
 
-def proposed(queue_url: str, groups: Sequence[Group], now: Instant) -> Plan:
+def proposed(queue_url: str, groups: Sequence[Group], now: Instant, *, logs: bool = False) -> Plan:
     """The plan that follows from a triage: what needs no fix is redriven, the rest stays until somebody decides."""
     rules = []
     for group in groups:
@@ -139,7 +151,7 @@ def proposed(queue_url: str, groups: Sequence[Group], now: Instant) -> Plan:
         rules.append(Rule(group.cause, action, letters=group.count, note=note))
     is_slow = any(group.judgement.remedy is Remedy.SLOWLY for group in groups)
     slow = {"rate": 5.0, "rate_max": 100.0} if is_slow else {"rate": None, "rate_max": None}
-    return Plan(queue_url, tuple(rules), format_instant(now), **slow)
+    return Plan(queue_url, tuple(rules), format_instant(now), **slow, logs=logs)
 
 
 def plan_document(plan: Plan) -> Document:
@@ -150,6 +162,7 @@ def plan_document(plan: Plan) -> Document:
         "made_at": plan.made_at,
         "by": plan.by.value,
         "why": plan.why,
+        "logs": plan.logs,
         "rate": plan.rate,
         "rate_max": plan.rate_max,
         "canary": {"letters": plan.canary.letters, "watch_s": plan.canary.watch_s},
@@ -177,6 +190,7 @@ def read_plan(text: str) -> Plan:
     for number, rule in enumerate(rules):
         if any(rule.cause == other.cause for other in rules[:number]):
             raise MalformedPlan(f"group {number + 1} has the cause of another group")
+        _check_key(number + 1, rule, rules[:number])
     by = next((one for one in By if one.value == told.get("by", By.LETTERS.value)), None)
     if by is None:
         raise MalformedPlan("`by` is letters or move task")
@@ -191,7 +205,7 @@ def read_plan(text: str) -> Plan:
             _count(stop, "came_back", COME_BACK_MAX),
             None if stop.get("age_s") is None else _count(stop, "age_s", 0),
         ),
-        by, str(told.get("why") or ""),
+        by, str(told.get("why") or ""), _flag(told, "logs"),
     )  # fmt: skip
 
 
@@ -206,6 +220,7 @@ def _rule_document(rule: Rule) -> Document:
         },
         "action": rule.action.value,
         "to": USUAL if rule.to is None else rule.to.text,
+        "key": rule.key,
         "patch": list(rule.patch),
         "reason": rule.reason,
     }  # fmt: skip
@@ -214,7 +229,7 @@ def _rule_document(rule: Rule) -> Document:
 def _read_rule(told: object, where: str) -> Rule:
     if not isinstance(told, dict):
         raise MalformedPlan(f"{where} is no object")
-    _only(told, {"letters", "note", "cause", "action", "to", "patch", "reason"}, where)
+    _only(told, {"letters", "note", "cause", "action", "to", "key", "patch", "reason"}, where)
     cause = _part(told, "cause")
     _only(cause, {"origin", "source", "code", "message", "place"}, f"`cause` of {where}")
     action = next((one for one in Action if one.value == told.get("action")), None)
@@ -233,7 +248,21 @@ def _read_rule(told: object, where: str) -> Rule:
     return Rule(
         Cause(origin, source, code, message, place), action, destination, tuple(patch.patch),
         str(told.get("reason") or ""), _count(told, "letters", 0), str(told.get("note") or ""),
+        str(told.get("key") or ""),
     )  # fmt: skip
+
+
+def _check_key(number: int, rule: Rule, before: Sequence[Rule]) -> None:
+    """Refuse a key that is not JMESPath, or that differs from the key of the same source in another group."""
+    if not rule.key:
+        return
+    try:
+        compiled(rule.key)
+    except UserError as error:
+        raise MalformedPlan(f"group {number}: {error}") from error
+    arn = rule.cause.source_arn
+    if any(other.cause.source_arn == arn and other.key not in {"", rule.key} for other in before):
+        raise MalformedPlan(f"group {number} has another `key` than an earlier group of {arn}: a source has one")
 
 
 def _only(told: Document, names: AbstractSet[str], where: str) -> None:
@@ -254,6 +283,13 @@ def _count(told: Document, name: str, usual: int) -> int:
     value = told.get(name, usual)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise MalformedPlan(f"`{name}` is no number of 0 or more")
+    return value
+
+
+def _flag(told: Document, name: str) -> bool:
+    value = told.get(name, False)
+    if not isinstance(value, bool):
+        raise MalformedPlan(f"`{name}` is true or false")
     return value
 
 

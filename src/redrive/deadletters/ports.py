@@ -14,6 +14,7 @@ from redrive.deadletters.hiding import Spread
 from redrive.deadletters.journal import Journal
 from redrive.deadletters.letter import Letter
 from redrive.deadletters.sending import Sender
+from redrive.deadletters.sorting import Refined, as_it_is
 from redrive.deadletters.watching import FirstLetters
 
 RECEIVES = 20
@@ -38,3 +39,5 @@ class Ports:
     """Asks what became of the first letters; without it only their return to the queue tells."""
     contents: Contents | None = None
     """Fetches work that letters do not hold; without it they stay."""
+    refined: Refined = as_it_is
+    """Gives a letter the error that logs tell, if the plan was made with logs."""

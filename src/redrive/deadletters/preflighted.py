@@ -25,4 +25,4 @@ class Preflighted:
         worst = max(findings, key=lambda finding: finding.answer, default=None)
         if worst is None or not (worst.answer.refuses or worst.answer is Answer.SKIP):
             return None
-        return Refusal(worst.gate, worst.reason)
+        return Refusal(worst.gate, worst.reason, is_done=worst.answer is Answer.SKIP)

@@ -1,9 +1,10 @@
-"""Verdicts of `redrive prove` on handlers, from the file that it may leave in a project: `.redrive/verdicts.json`.
+"""Verdicts of `redrive prove` on handlers, from the file that it leaves in a project: `.redrive/verdicts.json`.
 
     {"verdicts": [{"handler": "app.handler", "function": "orders", "verdict": "proved",
-                   "at": "2026-01-01T00:00:00Z", "code_sha256": "…"}]}
+                   "at": "2026-01-01T00:00:00Z", "code_sha256": "…", "faults": 3}]}
 
 `function` and `code_sha256` may be missing; the digest is Lambda's `CodeSha256`. A verdict of other code is no verdict.
+What else stands in a verdict is for people: `faults`, `template`, `logical_id`. `cli/prove_records.py` writes the file.
 """
 
 from __future__ import annotations

@@ -81,7 +81,9 @@ class Redriving:
         self._journal = ports.journal
         self._hidden = hidden
         self._wishes = wishes
-        self._sorter = Sorter(plan, ports.journal, ports.sender, ports.gates, ports.sources, wishes)
+        self._sorter = Sorter(
+            plan, ports.journal, ports.sender, ports.gates, ports.sources, wishes, ports.refined
+        )  # fmt: skip
         self._pace = Pace(plan.rate, plan.rate_max, ports.now())
         self._canaries = Canaries(plan.canary)
         self._held: list[Held] = []
@@ -395,6 +397,7 @@ class Redriving:
             by_reason.setdefault(reason, []).append(held.letter.message_id)
         for reason, ids in by_reason.items():
             self._journal.discarded(ids, reason, self._ports.now())
+            self.account.discards[reason] += len(ids)
         self.account.discarded += len(discards)
 
     def _delete(self, letters: Sequence[Held]) -> None:

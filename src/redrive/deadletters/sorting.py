@@ -7,8 +7,8 @@ the letter goes, and the gates last, because they cost the most.
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -21,6 +21,13 @@ from redrive.deadletters.journal import Doubt, Journal, Known
 from redrive.deadletters.letter import Letter
 from redrive.deadletters.plan import Action, Plan, Rule
 from redrive.deadletters.sending import Sender
+
+Refined = Callable[[Letter], Letter]
+
+
+def as_it_is(letter: Letter) -> Letter:
+    """A letter without what logs tell."""
+    return letter
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +82,23 @@ class Wishes:
     """Why letters are sent that a gate refuses; empty: they stay."""
     resend_doubtful: bool = False
     """Send letters again that may have been accepted already."""
+    resend_returned: bool = False
+    """Send letters again that an earlier run has sent, and that have failed again."""
+    discard_done: bool = False
+    """Discard letters whose work is known to be done."""
 
 
 class Sorter:
     """Decides what is done with letters."""
 
     def __init__(
-        self, plan: Plan, journal: Journal, sender: Sender, gates: Sequence[Gate], sources: SourcesOf, wishes: Wishes
-    ) -> None:
+        self, plan: Plan, journal: Journal, sender: Sender, gates: Sequence[Gate], sources: SourcesOf, wishes: Wishes,
+        refined: Refined = as_it_is,
+    ) -> None:  # fmt: skip
+        """`refined` gives a letter the error that logs tell, if the plan was made with logs."""
+        self._refined = refined
+        # What this run sends and what comes back of that stays: the set is of the time before.
+        self._resendable = journal.returning if wishes.resend_returned else frozenset[str]()
         self._plan = plan
         self._rules = {rule.cause: rule for rule in plan.rules}
         self._journal = journal
@@ -96,8 +112,10 @@ class Sorter:
         known = self._journal.known(letter.message_id)
         if known in {Known.SENT, Known.DISCARDED}:
             return Deletes.FINISHED
-        if self._journal.came_from(letter.message_id, letter.work.id) is not None:
+        came_from = self._journal.came_from(letter.message_id, letter.work.id)
+        if came_from is not None and came_from not in self._resendable:
             return Stays("it was sent, and has failed again", Because.RETURN)
+        letter = self._refined(letter)
         rule = self._rules.get(cause_of(letter))
         doubt = self._journal.doubts.get(letter.message_id)
         if rule is None or rule.action is not Action.REDRIVE:
@@ -129,6 +147,8 @@ class Sorter:
         refusal = self._refusal(letter, to)
         if refusal is None:
             return Sends(rule, to, text)
+        if refusal.is_done and self._wishes.discard_done:
+            return Discards(replace(rule, reason=f"{refusal.gate}: {refusal.reason}"))
         if self._wishes.override:
             return Sends(rule, to, text, refusal.gate)
         return Stays(f"{refusal.gate}: {refusal.reason}", Because.GATE)

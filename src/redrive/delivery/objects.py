@@ -44,6 +44,11 @@ def object_pieces(tx: Transaction, caller: Caller, bucket: str, key: str) -> Ite
         yield bytes(body)
 
 
+def content_bytes(tx: Transaction, content: Content) -> bytes:
+    """The whole body of an answer. The caller knows that it is small enough."""
+    return b"".join(_pieces(tx, content))
+
+
 def _pieces(tx: Transaction, content: Content) -> Iterator[bytes]:
     """The bytes of an answer's body, piece by piece."""
     first, left = content.first, content.size

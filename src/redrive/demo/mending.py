@@ -18,7 +18,7 @@ from redrive.core.clock import monotonic_ms
 from redrive.core.documents import Document
 from redrive.prove.project.finding import find_templates
 from redrive.prove.search.options import Options
-from redrive.prove.search.search import Progress
+from redrive.prove.search.order import Progress
 from redrive.prove.tell.result import Conclusion
 from redrive.prove.whole import Provable, Row, prove_all, targets_of
 

@@ -7,11 +7,15 @@ from redrive.delivery.upkeep.bodies import GRACE_MS, BodySweep
 from redrive.delivery.upkeep.metrics import KEPT_MS as METRICS_KEPT_MS
 from redrive.delivery.upkeep.metrics import MetricSweep
 from redrive.delivery.upkeep.worker import RUNS_KEPT_MS, Ageing, RunSweep, TokenSweep
+from redrive.services.cloudwatch.limits import HISTORY_KEPT_MS
+from redrive.services.cloudwatch.retention import AlarmHistorySweep
 from redrive.services.dynamodb.limits import STREAM_RETENTION_MS
 from redrive.services.dynamodb.stream_retention import TableStreamSweep
 from redrive.services.events.archiving import ArchiveSweep
 from redrive.services.events.limits import REPLAYS_KEPT_MS
 from redrive.services.kinesis.retention import StreamSweep
+from redrive.services.logs.limits import QUERY_KEPT_MS
+from redrive.services.logs.query_retention import QuerySweep
 from redrive.services.logs.retention import LogSweep
 from redrive.services.sns.limits import MAIL_AGE_MS
 from redrive.services.sns.retention import TopicSweep
@@ -37,8 +41,15 @@ AGEING: tuple[Ageing, ...] = (
     Ageing(
         "what FIFO queues remember of sends and receives", f"{DEDUPLICATION_MS // MINUTE_MS} minutes", _MESSAGES
     ),
-    Ageing("data points of metrics", f"{METRICS_KEPT_MS // DAY_MS} days", MetricSweep()),
+    Ageing(
+        "data points of metrics",
+        "by the second 3 hours, by the minute 15 days, by five minutes 63 days, "
+        f"by the hour {METRICS_KEPT_MS // DAY_MS} days",
+        MetricSweep(),
+    ),
+    Ageing("the history of alarms", f"{HISTORY_KEPT_MS // DAY_MS} days", AlarmHistorySweep()),
     Ageing("log events", "the retention of their group, if it has one", LogSweep()),
+    Ageing("queries of Logs Insights, and their results", f"{QUERY_KEPT_MS // DAY_MS} days", QuerySweep()),
     Ageing("records of streams of Kinesis, and closed shards", "the retention of their stream", StreamSweep()),
     Ageing("archived events", "the retention of their archive, if it has one", _ARCHIVES),
     Ageing("messages that FIFO topics archive", "the retention of their topic's archive", _TOPICS),

@@ -13,7 +13,7 @@ from redrive.delivery.deliver import DeliveryWorker
 from redrive.delivery.outside.invocation import Invoker
 from redrive.delivery.sources.source import Source
 from redrive.delivery.upkeep.cleaning import CleaningWorker
-from redrive.delivery.upkeep.metrics import MetricsWorker
+from redrive.delivery.upkeep.metrics import ALARM_TIMER, HIGH_RESOLUTION_TIMER, MetricsWorker
 from redrive.delivery.upkeep.worker import UpkeepWorker
 from redrive.delivery.worker import Worker
 from redrive.engine.ageing import AGEING
@@ -25,6 +25,10 @@ from redrive.engine.streams import STREAM_SOURCES
 from redrive.invoke.http_calls import HttpCalls
 from redrive.services.cloudformation.workers.macros import MacroWorker
 from redrive.services.cloudformation.workers.stacks import StackWorker
+from redrive.services.cloudwatch.source import CloudWatchSource
+from redrive.services.cloudwatch.workers.alarms import SETTLING_MS, AlarmWorker
+from redrive.services.cloudwatch.workers.composites import CompositeWorker
+from redrive.services.cloudwatch.workers.mutes import MuteWorker
 from redrive.services.dynamodb.destinations import DestinationSource
 from redrive.services.dynamodb.workers.backfill import BackfillWorker
 from redrive.services.dynamodb.workers.expiry import ExpiryWorker
@@ -40,6 +44,8 @@ from redrive.services.lambda_.source import LambdaSource
 from redrive.services.lambda_.urls import serve_url
 from redrive.services.lambda_.workers.mappings import MappingWorker
 from redrive.services.lambda_.workers.streams import StreamMappingWorker
+from redrive.services.logs.subscriptions import SubscriptionSource
+from redrive.services.logs.workers.queries import QueryWorker
 from redrive.services.s3.pages import judge_page
 from redrive.services.s3.source import S3Source
 from redrive.services.s3.workers.lifecycle import LifecycleWorker
@@ -74,7 +80,19 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
     # service: its package and its modules of operations, in alphabetical order.
     "cloudformation": _operations("cloudformation", "change_sets", "descriptions", "exports", "stacks", "templates"),
     "cloudtrail": _operations("cloudtrail", "logging", "selectors", "tags", "trails"),
-    "cloudwatch": _operations("cloudwatch", "data", "metrics", "statistics"),
+    "cloudwatch": _operations(
+        "cloudwatch",
+        "alarm_history",
+        "alarm_lists",
+        "alarms",
+        "composite_alarms",
+        "dashboards",
+        "data",
+        "metrics",
+        "mute_rules",
+        "statistics",
+        "tags",
+    ),
     "dynamodb": _operations(
         "dynamodb",
         "account",
@@ -152,13 +170,22 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
     ),
     "logs": _operations(
         "logs",
+        "account_policies",
         "deliveries",
         "delivery_destinations",
         "delivery_sources",
         "events",
+        "group_lists",
         "groups",
+        "index_policies",
+        "live_tail",
+        "metric_filters",
+        "queries",
+        "query_definitions",
         "resource_policies",
         "streams",
+        "subscription_destinations",
+        "subscription_filters",
         "tags",
     ),
     # Our own surface. Operations about a service's resources live in that service's package.
@@ -293,6 +320,7 @@ def build_workers(
     """All workers of an engine. Each engine over a store needs its own."""
     sources: list[Source] = [
         # One for each kind of source, in alphabetical order.
+        CloudWatchSource(),
         DestinationSource(),
         EventsSource(ApiCalls()),
         LambdaSource(),
@@ -300,13 +328,18 @@ def build_workers(
         SchedulerSource(settings.execution_ids),
         SnsSource(),
         StatesSource(),
+        SubscriptionSource(),
     ]
+    settling_ms = SETTLING_MS if real_time else 0
     queues = QueueEvents(next_visible=next_visible, count_visible=count_visible, executions_of=executions_of)
     return [
         DeliveryWorker(sources, log, per_claim=knobs.deliveries_per_claim),
         # In alphabetical order.
+        AlarmWorker(ALARM_TIMER, settling_ms=settling_ms, per_claim=knobs.alarms_per_claim),
+        AlarmWorker(HIGH_RESOLUTION_TIMER, settling_ms=settling_ms, per_claim=knobs.alarms_per_claim),
         BackfillWorker(per_claim=knobs.items_indexed_per_claim),
         CleaningWorker(),
+        CompositeWorker(per_claim=knobs.alarms_per_claim),
         ConnectionWorker(),
         ExecutionWorker(log),
         ExpiryWorker(),
@@ -314,10 +347,12 @@ def build_workers(
         KeyWorker(),
         LifecycleWorker(),
         MacroWorker(),
-        MapRunWorker(),
+        MapRunWorker(log),
         MappingWorker([queues], log),
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
+        MuteWorker(per_claim=knobs.alarms_per_claim),
+        QueryWorker(log),
         ReplayWorker(per_claim=knobs.events_replayed_per_claim),
         RotationWorker(),
         RuleScheduleWorker(per_claim=knobs.occurrences_per_claim),

@@ -31,6 +31,7 @@ from redrive.delivery.outside.errand import Result
 from redrive.delivery.outside.http_call import NO_HTTP, HttpCall, HttpCaller
 from redrive.delivery.outside.invocation import Invocation, InvocationStatus, Invoker, invoke_streaming
 from redrive.delivery.outside.kept_pieces import KeptPieces
+from redrive.delivery.outside.reading import Reading, ReadingResult
 from redrive.delivery.web import JudgePage, ServeUrl, StreamedWeb, WebAnswer, no_pages, no_urls
 from redrive.delivery.worker import ONE, Attempt, FreeSlots, Worker
 from redrive.engine.registry import Registry
@@ -300,6 +301,8 @@ class Engine:
                 return self.invoker.invoke(invocation)
             case HttpCall() as call:
                 return self._http.call(call)
+            case Reading():
+                return ReadingResult(attempt.errand.perform(self.run))
             case _:
                 assert_never(attempt.errand)
 

@@ -17,7 +17,7 @@ from redrive.core.errors import UserError
 # Folders that are never code: version control, caches, virtual environments, and the output of tools.
 LEFT_OUT = (
     ".aws-sam", ".DS_Store", ".env", ".git", ".gitignore", ".hg", ".idea", ".mypy_cache", ".pytest_cache",
-    ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "*.pyc", "*.pyo", "__pycache__", "venv",
+    ".redrive", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "*.pyc", "*.pyo", "__pycache__", "venv",
 )  # fmt: skip
 # In installed packages, only what Python writes by itself: a package may have a folder of any other name.
 LEFT_OUT_OF_PACKAGES = ("*.pyc", "*.pyo", "__pycache__")

@@ -34,7 +34,12 @@ The rooms, top to bottom; a room imports only rooms below it:
                draws.py      what differs with what a handler draws, and on which draws it is judged
                reasons.py    why a handler cannot be proved
                unseen.py     what is said of a handler that changes nothing
+               stems.py      where a search goes on: the histories that a history has, with one fault more
+               order.py      the histories with the fewest faults first, whoever plays them
                search.py     all histories up to so many faults, fewest first
+               order.py      the order of a search, and what it has come to
+               stems.py      the histories that a history has, with one fault more
+               processes.py  a search in several processes
                rehearsing.py runs the handler until it comes through, and mends the guess that each failure names
     judge      ledger.py     which table is the handler's memory, and which of its records say that a run is under way
                judge.py      the rules, and which one a history has broken
@@ -45,6 +50,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                transport.py  how a call is answered: shortened for the search, or through the whole wire
                strikes.py    the calls of a leg in order, and the faults that strike at them
                web.py        answers to requests over HTTP, and their faults
+               behaviour.py  what runs have done, by what they had observed: runs without their code
                running.py    one run under way: what it has observed, how it dies
                state.py      what the legs, the runs and the calls of a performance share
                runs.py       runs the handlers of functions
@@ -58,6 +64,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                others.py     another message, worked on while the first one is
                trigger.py    the queue, dead-letter queue, mapping and function in front of the handler, and its event
                rules.py      the same for events that invoke the function: given, or a sample that a rule matches
+               subscriptions.py  what a subscription of logs invokes a function with
                sampled.py    the sample event: of a kind of AWS's own, completed by what the handler reads
                called.py     the event of a function that an API, a topic or a custom resource calls
                chosen.py     the function of a template under proof, and the code that stands for it
@@ -96,6 +103,8 @@ The rooms, top to bottom; a room imports only rooms below it:
                plans.py      a plan of Terraform: its resources and what they refer to
                resources.py  Terraform's types in CloudFormation's words
                terraform.py  a plan as a template
+               serverless.py  a service of the Serverless Framework as a template
+               serverless_events.py  the events of its functions, as those of SAM
                hcl.py        single arguments in Terraform's source
                functions.py  the functions of a template, and what feeds each
                choosing.py   which function is meant
@@ -143,6 +152,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                variables.py  values for environment variables, by their names
                answers.py    answers to reads of services that the engine does not have, by their shapes
                http_answers.py  what the source reads of answers over HTTP
+               binaries.py   small files that libraries open: an image, a PDF, archives
                bindings.py   what an environment variable is used for, by the calls that its value ends in
                causes.py     what an exception says about the guess that it came from
                contents.py   a file as the handler reads it: CSV, JSON or text

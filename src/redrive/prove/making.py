@@ -36,7 +36,7 @@ from redrive.prove.search.clean import play_clean
 from redrive.prove.search.draws import DRAWS_LOOKED_AT, Draws, draw_of, draws_of
 from redrive.prove.search.fitting import play_fitted
 from redrive.prove.search.options import Options
-from redrive.prove.search.rehearsing import Asked, Setting, provided, rehearse
+from redrive.prove.search.rehearsing import Asked, Setting, provided, rehearse, replies
 from redrive.prove.stage.called import called_event
 from redrive.prove.stage.chosen import Chosen, chosen
 from redrive.prove.stage.deliveries import TRIGGER, kind_for, kind_of_event, sample_message
@@ -141,12 +141,13 @@ class _Maker:
         self._web: Document = {}
 
     def options_with(self, hints: Hints) -> Options:
-        """The options with the answers over HTTP that were changed."""
-        changed = [one.mend for one in hints.of(HTTP)]
+        """The options with the answers of others that were changed."""
+        changed, said, given = [one.mend for one in hints.of(HTTP)], replies(hints), self._options.given
+        if said:
+            given = replace(given, replies=(*given.replies, *said))
         if not changed:
-            return self._options
+            return replace(self._options, given=given)
         answer = GivenAnswer("*", HttpAnswer(body=json.dumps(overlaid(self._web, changed)).encode()))
-        given = self._options.given
         return replace(self._options, given=replace(given, http=(*given.http, answer)))
 
     def set_up(self, hints: Hints) -> Setting:
@@ -173,7 +174,7 @@ class _Maker:
         )  # fmt: skip
         trigger = _with_variables(performance, trigger, hints)
         trigger = replace(trigger, guesses={**trigger.guesses, **_told_of(hints)})
-        given = provided(hints, self.asked)
+        given = provided(hints, self.asked, self.file)
         if isinstance(performance.subject, NamedSubject):
             known = {**os.environ, **process_variables(performance.stage, trigger), **trigger.variables}
             self.improvised.shown = shown_keys(performance.subject.file, known)

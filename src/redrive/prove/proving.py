@@ -17,7 +17,9 @@ from redrive.prove.project.packages import shortly
 from redrive.prove.search.baseline import Acceptance, acceptance_for
 from redrive.prove.search.clean import Clean, learn, require_matches
 from redrive.prove.search.options import DEFAULTS, Options
-from redrive.prove.search.search import Found, Progress, Search, Searched
+from redrive.prove.search.order import Found, Progress, Searched
+from redrive.prove.search.processes import may_fork, search_in_processes
+from redrive.prove.search.search import Search
 from redrive.prove.stage.stage import Stage
 from redrive.prove.tell.advice.case import Case
 from redrive.prove.tell.named import example_named, named
@@ -85,7 +87,12 @@ def _searched(
             if options.template is not None and world.subject is not None:
                 world = replace(world, assumptions={**world.assumptions, **_not_followed(performance, clean, options)})
             search = world.search(performance, clean.judge, faults_max=options.faults, choice=options.choice)
-            searched = search.run(progress, may_go_on)
+            if (
+                options.jobs > 1 and may_fork() and not acceptance.entries
+            ):  # A process of its own notes what it accepts.
+                searched = search_in_processes(search, options.jobs, progress, may_go_on)
+            else:
+                searched = search.run(progress, may_go_on)
         whole = searched if whole is None else whole.with_more(searched)
         if whole.found is not None or not whole.is_finished:
             break

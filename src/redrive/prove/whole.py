@@ -15,8 +15,8 @@ from redrive.prove.project.packages import shortly
 from redrive.prove.project.source import read_template
 from redrive.prove.proving import prove
 from redrive.prove.search.options import Options
+from redrive.prove.search.order import Progress
 from redrive.prove.search.reasons import ChangesNothing
-from redrive.prove.search.search import Progress
 from redrive.prove.stage.stage import SCOPE
 from redrive.prove.stage.template import FED_BY
 from redrive.prove.tell.result import Conclusion, Result, conclusion_of

@@ -24,6 +24,7 @@ from redrive.core.limits import Limits
 from redrive.core.own_events import OwnEvent
 from redrive.core.scope import Caller, Scope
 from redrive.store.database import Database
+from redrive.store.tables.alarm_history import AlarmHistoryTable
 from redrive.store.tables.archives import ArchiveTable
 from redrive.store.tables.attempts import AttemptTable
 from redrive.store.tables.blobs import BlobTable
@@ -241,8 +242,9 @@ class Tables:
     """The gateways without state of a transaction. A store creates them once, not for each step."""
 
     __slots__ = (
-        "archives", "attempts", "blobs", "bodies", "database", "dedup", "deliveries", "executions", "facts", "items",
-        "log_events", "messages", "meters", "objects", "resources", "runs", "streams", "timers", "tokens", "uploads",
+        "alarm_history", "archives", "attempts", "blobs", "bodies", "database", "dedup", "deliveries", "executions",
+        "facts", "items", "log_events", "messages", "meters", "objects", "resources", "runs", "streams", "timers",
+        "tokens", "uploads",
     )  # fmt: skip
 
     def __init__(
@@ -264,6 +266,7 @@ class Tables:
         self.bodies = BodyTable(database, files)
         self.log_events = LogEventTable(database)
         self.facts = FactTable(database)
+        self.alarm_history = AlarmHistoryTable(database)
         self.archives = ArchiveTable(database)
         self.streams = StreamTable(database)
         self.objects = ObjectTable(database)
@@ -340,9 +343,10 @@ class Transaction:
     """
 
     __slots__ = (
-        "_depth", "_is_guarded", "_tables", "archives", "attempts", "blobs", "bodies", "cause", "dedup", "deliveries",
-        "digests", "entropy", "executions", "facts", "items", "log_events", "messages", "meters", "metrics", "now",
-        "objects", "resources", "runs", "services", "streams", "timers", "tokens", "topics", "uploads",
+        "_depth", "_is_guarded", "_tables", "alarm_history", "archives", "attempts", "blobs", "bodies", "cause",
+        "dedup", "deliveries", "digests", "entropy", "executions", "facts", "items", "log_events", "messages", "meters",
+        "metrics", "now", "objects", "resources", "runs", "services", "streams", "timers", "tokens", "topics",
+        "uploads",
     )  # fmt: skip
 
     def __init__(
@@ -373,6 +377,7 @@ class Transaction:
         self.bodies = tables.bodies
         self.log_events = tables.log_events
         self.facts = tables.facts
+        self.alarm_history = tables.alarm_history
         self.archives = tables.archives
         self.streams = tables.streams
         self.objects = tables.objects

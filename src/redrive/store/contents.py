@@ -15,6 +15,7 @@ from redrive.core.clock import Clock
 from redrive.core.entropy import Entropy
 from redrive.store.connection import SqliteDatabase
 from redrive.store.database import Params, Row
+from redrive.store.observed import NoAttempts, NoRuns, ObservedResources
 from redrive.store.queries import load_queries
 from redrive.store.sqlite import SqliteStore
 
@@ -29,6 +30,9 @@ _EXPIRES_AT = 5
 _VIEWS = {load_queries("items")["next_expiry"]: EXPIRING}
 """The statements whose result depends on a part of a table alone."""
 _RESULTS_KEPT = 50_000
+RESOURCES = "resources"
+_OF_RESOURCES = frozenset(load_queries(RESOURCES).values())
+"""The statements that touch resources of one kind alone."""
 _CONTROL = frozenset({"BEGIN", "COMMIT", "PRAGMA", "RELEASE", "ROLLBACK", "SAVEPOINT"})
 """The first words of statements that touch no table."""
 
@@ -48,7 +52,7 @@ class Touch:
 class ObservedDatabase(SqliteDatabase):
     """A connection that notes which tables its statements touch."""
 
-    __slots__ = ("_results", "_touches", "clean", "counting", "read", "stale", "written_to")
+    __slots__ = ("_results", "_touches", "clean", "counting", "kinds", "kinds_written", "read", "stale", "written_to")
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         super().__init__(connection)
@@ -58,6 +62,9 @@ class ObservedDatabase(SqliteDatabase):
         """The tables that count their rows in SEQUENCES."""
         self.read: set[str] = set()
         self.written_to: set[str] = set()
+        self.kinds: set[str] = set()
+        """The kinds of resources that were read or written."""
+        self.kinds_written: set[str] = set()
         self._results: dict[tuple[object, ...], list[Row]] = {}
         self.clean: dict[str, int] = {}
         """Which contents the tables have that no statement has written to: equal numbers are equal contents."""
@@ -115,7 +122,13 @@ class ObservedDatabase(SqliteDatabase):
             touch = self._touches[sql] = self._touch_of(sql, params)
         if touch.read & self.stale:
             raise StaleRead
-        self.read |= touch.read
+        if sql in _OF_RESOURCES:
+            kind = str(params["kind"] if isinstance(params, Mapping) else params[0])
+            self.kinds.add(kind)
+            if touch.written:
+                self.kinds_written.add(kind)
+        else:
+            self.read |= touch.read
         if touch.written:
             self.written_to |= touch.written
             for table in touch.written:
@@ -159,6 +172,9 @@ class ContentStore(SqliteStore):
 
     def __init__(self, *, clock: Clock, entropy: Entropy) -> None:
         super().__init__(None, clock=clock, entropy=entropy)
+        self._tables.resources = ObservedResources(self._observed, self._observed.kinds)
+        self._tables.attempts = NoAttempts(self._observed)
+        self._tables.runs = NoRuns(self._observed)
         sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_stat%' ORDER BY name"
         self.tables: Sequence[str] = [name for (name,) in self._observed.connection.execute(sql)]
         """All tables, SQLite's sequences among them."""
@@ -180,16 +196,22 @@ class ContentStore(SqliteStore):
     def begin_touching(self) -> None:
         """Note from now on what steps touch. What a cache has of rows is read again, so that it is noted, too."""
         self._observed.read, self._observed.written_to = set(), set()
+        self._observed.kinds.clear()
+        self._observed.kinds_written.clear()
         self._tables.forget_hints()
 
     def content(self, table: str) -> tuple[Row, ...]:
-        """All rows of a table."""
+        """All rows of a table. Nobody asks how often a resource was written: the number is that of a new one."""
+        if table == RESOURCES:
+            sql = "SELECT kind, scope, name, document, 1 FROM resources ORDER BY kind, scope, name"
+            return tuple(self._observed.connection.execute(sql))
         return tuple(self._observed.connection.execute(f"SELECT * FROM {table}"))  # noqa: S608 - ours
 
     @staticmethod
     def expiring(items: Sequence[Row]) -> tuple[Row, ...]:
-        """The rows of EXPIRING, of the rows of all items."""
-        return tuple(row for row in items if row[_EXPIRES_AT] is not None)
+        """The rows of EXPIRING, of the rows of all items: when the next one expires."""
+        found = [row[_EXPIRES_AT] for row in items if row[_EXPIRES_AT] is not None]
+        return ((min(found),),) if found else ()
 
     def put(self, contents: Mapping[str, Sequence[Row]]) -> None:
         """Replace all rows of these tables."""
@@ -202,7 +224,7 @@ class ContentStore(SqliteStore):
                 connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)  # noqa: S608 - ours
         connection.execute("COMMIT")
         self._accumulator.clear()
-        if contents.keys() & {"facts", "resources"}:
+        if contents.keys() & {"facts", RESOURCES}:
             self._tables.forget()
         else:
             self._tables.forget_hints()

@@ -232,3 +232,28 @@ def test_run_of_a_plan_asks_about_the_destination_of_the_plan(terminal: Terminal
     told = terminal.json("dlq", "redrive", str(planned(terminal, tmp_path, to=f"queue:{aside}")))
 
     assert (told["sent"], visible(terminal, aside)) == (3, 3)
+
+
+def test_letters_whose_work_is_done_are_discarded_with_an_export_if_the_user_says_so(
+    terminal: Terminal, dead: str, ledger: DynamoDBLedger, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.json"
+    terminal.json("dlq", "plan", "dead", "--to-file", str(plan), "--redrive", "1", "--key", "orders=body.order")
+
+    told = terminal.json("dlq", "redrive", str(plan), "--ledger", "executions", "--discard-done")
+
+    exported = (tmp_path / "plan.json.discarded.jsonl").read_text("utf-8").splitlines()
+    assert (told["sent"], told["discarded"], told["gated"]) == (2, 1, 0)
+    assert told["discards"] == [{"letters": 1, "reason": "ledger: it has succeeded: a redrive would do nothing"}]
+    assert [json.loads(line)["work"]["text"] for line in exported] == ['{"order": "o-0"}']
+
+
+def test_option_counts_more_than_the_key_in_the_plan(
+    terminal: Terminal, dead: str, ledger: DynamoDBLedger, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.json"
+    terminal.json("dlq", "plan", "dead", "--to-file", str(plan), "--redrive", "1", "--key", "body.nothing")
+
+    told = terminal.run("dlq", "redrive", str(plan), "--ledger", "executions", "--key", "orders=body.order")
+
+    assert (told.exit_code, json.loads(told.stdout)["gated"]) == (4, 1)

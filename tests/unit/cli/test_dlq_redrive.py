@@ -182,3 +182,52 @@ def test_journal_of_another_queue_is_refused(terminal: Terminal, plan: Path, tmp
 
     assert "it is the journal of http://elsewhere" in refused.stderr
     assert len(bodies(terminal, "dead")) == 32
+
+
+def test_run_lets_the_time_of_a_virtual_server_pass_while_it_watches(terminal: Terminal, plan: Path) -> None:
+    told = json.loads(plan.read_text("utf-8")) | {"canary": {"letters": 1, "watch_s": 3600}}
+    plan.write_text(json.dumps(told), "utf-8")
+    before = terminal.json("clock", "show", "-o", "json")["now_ms"]
+
+    assert terminal.json("dlq", "redrive", str(plan))["sent"] == 30
+
+    passed_ms = terminal.json("clock", "show", "-o", "json")["now_ms"] - before
+    assert 3_600_000 <= passed_ms < 3_700_000
+
+
+def test_keys_of_sources_stand_in_the_plan(terminal: Terminal, dead: str, tmp_path: Path) -> None:
+    file = tmp_path / "keys.json"
+
+    terminal.json("dlq", "plan", "dead", "--to-file", str(file), "--key", "r=detail.order", "--key", "a == b")
+
+    assert [one["key"] for one in json.loads(file.read_text("utf-8"))["groups"]] == ["detail.order"] * 2
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (("elsewhere=order",), "No letter comes from elsewhere"),
+        (("r=[",), "is not JMESPath"),
+        (("a", "b"), "two keys for all letters"),
+        (("r=a", "r=b"), "two keys for r"),
+    ],
+)
+def test_key_that_cannot_be_used_says_why(
+    terminal: Terminal, dead: str, tmp_path: Path, keys: tuple[str, ...], said: str
+) -> None:
+    options = [part for key in keys for part in ("--key", key)]
+
+    refused = terminal.run("dlq", "plan", "dead", "--to-file", str(tmp_path / "no.json"), *options)
+
+    assert refused.exit_code == 2
+    assert said in refused.stderr
+    assert not (tmp_path / "no.json").exists()
+
+
+def test_groups_of_one_source_have_one_key(terminal: Terminal, plan: Path) -> None:
+    edit(plan, 0, key="order")
+    edit(plan, 1, key="bad")
+
+    refused = terminal.run("dlq", "redrive", str(plan))
+
+    assert "group 2 has another `key`" in refused.stderr

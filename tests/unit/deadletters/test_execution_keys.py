@@ -50,6 +50,15 @@ def test_expression_is_applied_to_what_the_function_may_be_given(expression: str
     assert keys(KeySource(expression, "orders:"), of_queue(BODY)) == ["orders:o-7"]
 
 
+def test_each_source_may_have_an_expression_of_its_own() -> None:
+    letter = of_queue(BODY)
+    name = letter.source_arn.rsplit(":", 1)[-1]
+
+    assert keys(KeySource("text", by_source={name: "order.id", "other": "no"}), letter) == ["o-7"]
+    assert keys(KeySource("text", by_source={letter.source_arn: "order.id"}), letter) == ["o-7"]
+    assert keys(KeySource("text", by_source={"other": "order.id"}), letter) == ["ä"]
+
+
 def test_expression_on_the_event_of_a_function() -> None:
     assert keys(KeySource("order.id"), of_function({"order": {"id": 7}})) == ["7"]
 

@@ -279,3 +279,13 @@ def test_tally_counts_letters_by_gate_and_reason_and_keeps_few_samples() -> None
     assert (waits.count, waits.until_first, waits.until_last) == (10, 91, 100)
     assert waits.samples == ["m-0: lease 0", "m-1: lease 1", "m-2: lease 2"]
     assert goes.count == 1
+
+
+def test_letter_of_which_a_gate_says_the_same_twice_is_counted_once() -> None:
+    tally = Tally()
+
+    tally.add(
+        "m-1", [Finding("target", Answer.GO, "it exists", "the queue"), Finding("target", Answer.GO, "it exists")]
+    )
+
+    assert [(row.count, row.samples) for row in tally.ordered] == [(1, ["m-1: the queue"])]

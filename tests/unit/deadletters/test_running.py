@@ -76,6 +76,22 @@ def test_letter_that_was_sent_and_comes_back_stays(stage: Stage) -> None:
     assert "have failed again" in again.stopped
 
 
+def test_letter_that_came_back_is_sent_again_by_a_run_that_may_and_once_only(stage: Stage) -> None:
+    stage.run(Parts(), Life())
+    failing_once(stage)
+    stage.delivered()
+    stage.world.advance(minutes=11)
+    stage.delivered()
+
+    again = stage.run(Parts(), Life(), Wishes(resend_returned=True))
+    after = stage.run(Parts(), Life(), Wishes(resend_returned=True))
+
+    assert again is not None
+    assert after is not None
+    assert (again.came_back, again.sent) == (0, 13)
+    assert after.sent == 0
+
+
 def test_group_whose_first_letters_were_refused_goes_no_further(stage: Stage) -> None:
     nowhere = Destination(To.FUNCTION, "nowhere")
     stage.plan = replace(stage.plan, rules=tuple(replace(rule, to=nowhere) for rule in stage.plan.rules))

@@ -114,7 +114,7 @@ def test_page_for_operators_shows_the_table_of_what_ages() -> None:
     assert shown == [f"| {row.what} | {row.kept} |" for row in AGEING]
 
 
-def test_data_points_are_forgotten_after_fifteen_days_also_if_nothing_is_counted_any_more(world: World) -> None:
+def test_data_points_are_forgotten_after_455_days_also_if_nothing_is_counted_any_more(world: World) -> None:
     datum = {"MetricName": "m", "Value": 1.0}
     world.call("cloudwatch", "PutMetricData", Namespace="mine", MetricData=[datum])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ from redrive.prove.process.subject import subject_of
 from redrive.prove.proving import prove
 from redrive.prove.search.options import Options
 from redrive.prove.stage.deliveries import kind_for, sample_event_of_topic, sample_message
+from redrive.prove.stage.stage import START
+from redrive.prove.stage.subscriptions import DATA, sample_subscription
 from redrive.prove.stage.trigger import SAMPLE_EVENT, Kind
 
 S3_IN_SQS = "n = json.loads(record['body'])['Records'][0]['s3']['object']['key']"
@@ -118,3 +122,29 @@ def test_file_fits_what_the_handler_does_with_it(tmp_path: Path, body: str, suff
     made = content_for(source(tmp_path, body))
 
     assert (made.suffix, made.body.decode()) == (suffix, content)
+
+
+@pytest.mark.parametrize(
+    ("body", "suffix", "begins"),
+    [
+        ("Image.open(path)", "png", b"\x89PNG"),
+        ("Image.open(path).save(key.replace('.jpg', ''))\n        x = key.endswith('.jpg')", "jpg", b"\x89PNG"),
+        ("PdfReader(path)", "pdf", b"%PDF-"),
+        ("x = json.loads(gzip.decompress(body))", "gz", b"\x1f\x8b"),
+        ("zipfile.ZipFile(path)", "zip", b"PK"),
+    ],
+)
+def test_file_of_a_binary_kind_is_one_that_libraries_open(
+    tmp_path: Path, body: str, suffix: str, begins: bytes
+) -> None:
+    made = content_for(source(tmp_path, body))
+
+    assert (made.suffix, made.body[: len(begins)]) == (suffix, begins)
+
+
+def test_subscription_of_logs_has_events_in_json(tmp_path: Path) -> None:
+    event = sample_subscription(START)
+
+    told = json.loads(gzip.decompress(base64.b64decode(event["awslogs"]["data"])))
+
+    assert (told["messageType"], len(told["logEvents"]), DATA) == ("DATA_MESSAGE", 1, ("awslogs", "data"))

@@ -87,3 +87,44 @@ def test_wrong_shape_is_refused_by_name(tmp_path: Path, text: str, says: str) ->
 
     with pytest.raises(UserError, match=says):
         read_given(tmp_path / "given.yaml")
+
+
+ASKING = """
+import boto3
+
+def handler(event, context):
+    found = boto3.client("rds").describe_db_snapshots()["DBSnapshots"]
+    assert [one["Status"] for one in found] == ["creating", "available"]
+    assert found[1]["SnapshotCreateTime"].year == 2024
+    assert found[0]["DBSnapshotIdentifier"]
+    queue = "https://sqs.us-east-1.amazonaws.com/000000000000/jobs"
+    (one,) = boto3.client("sqs").receive_message(QueueUrl=queue)["Messages"]
+    assert one["Body"] == '{"id": 1}'
+    boto3.client("s3").put_object(Bucket="done", Key="done", Body=b"")
+"""
+ANSWERS = """
+answers:
+  - call: rds DescribeDBSnapshots
+    answer: {DBSnapshots: [{Status: creating}, {Status: available, SnapshotCreateTime: "2024-05-06T00:00:00Z"}]}
+messages: {jobs: [{id: 1}]}
+"""
+
+
+def test_given_answers_of_services_are_completed_and_given_messages_are_received(tmp_path: Path) -> None:
+    (tmp_path / "given.yaml").write_text(ANSWERS)
+    (tmp_path / "app_asking.py").write_text(ASKING)
+    given = read_given(tmp_path / "given.yaml")
+
+    verdict = prove(subject_of("app_asking:handler", tmp_path), Options(faults=0, given=given))
+
+    assert list(verdict.effects.values()) == [1]
+
+
+@pytest.mark.parametrize(
+    "text", ["answers: [{call: rds, answer: {}}]", "messages: {jobs: 1}", "answers: [{call: rds X}]"]
+)
+def test_answers_and_messages_of_a_wrong_shape_are_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "given.yaml").write_text(text)
+
+    with pytest.raises(UserError):
+        read_given(tmp_path / "given.yaml")

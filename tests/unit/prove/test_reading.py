@@ -57,10 +57,27 @@ def test_texts_that_a_value_is_compared_with_are_kept(tmp_path: Path) -> None:
 
 def test_variables_without_a_default_are_found_also_in_modules_beside(tmp_path: Path) -> None:
     (tmp_path / "settings.py").write_text("from os import environ, getenv\nA = environ['A']\nB = getenv('B')\n")
-    code = f"import os, settings\nC = os.environ.get('C')\nD = os.getenv('D', 'x')\n{HANDLER}    os.environ['E']\n"
+    code = f"import os, settings\nC = os.getenv('C', None)\nD = os.getenv('D', 'x')\n{HANDLER}    os.environ['E']\n"
 
     assert read(tmp_path, code).variables.keys() == {"A", "B", "C", "E"}
 
 
 def test_source_that_cannot_be_parsed_says_nothing(tmp_path: Path) -> None:
     assert read(tmp_path, "def handler(:\n") == Reading()
+
+
+def test_loop_in_a_loop_gives_its_name_another_meaning(tmp_path: Path) -> None:
+    inner = "for record in json.loads(record['body'])['Records']: x = record['s3']"
+    code = f"import json\n{HANDLER}    for record in event['Records']:\n        {inner}\n"
+
+    paths = read(tmp_path, code).paths
+
+    assert ("Records", 0, "body", "Records", 0, "s3") in paths
+    assert ("Records", 0, "s3") not in paths
+
+
+@pytest.mark.parametrize(
+    "body", ["sum([i['n'] for i in event['items']])", "{k: i['n'] for k, i in enumerate(event['items'])}"]
+)
+def test_members_of_a_list_are_read_in_comprehensions(tmp_path: Path, body: str) -> None:
+    assert ("items", 0, "n") in read(tmp_path, f"{HANDLER}    {body}\n").paths

@@ -139,3 +139,37 @@ def test_equal_tries_give_equal_guesses(tmp_path: Path) -> None:
     first, second = (proved(tmp_path, of_message("x = int(order['part'])")) for _ in range(2))
 
     assert (first.bodies, first.assumptions) == (second.bodies, second.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("a = boto3.client('rds').describe_db_snapshots()['DBSnapshots'][0]\nif a['Engine'] == 'mysql':\n    PUT",
+         "Engine of the answer to rds DescribeDBSnapshots"),
+        (("a = boto3.client('ec2').describe_instances()['Reservations'][0]['Instances'][0]\n"
+         "if a['State']['Name'] != 'running':\n    PUT"), "State.Name of the answer to ec2 DescribeInstances"),
+        (("a = boto3.client('ce').get_cost_and_usage(TimePeriod={'Start': 'a', 'End': 'b'}, Metrics=['X'])\n"
+         "x = float(a['ResultsByTime'][0]['Total']['X']['Amount'])\nPUT"), "Total.X.Amount of the answer to ce"),
+        (("q = 'https://sqs.us-east-1.amazonaws.com/000000000000/jobs'\n"
+         "for one in boto3.client('sqs').receive_message(QueueUrl=q).get('Messages', []):\n"
+         "    x = json.loads(one['Body'])['kind']\n    PUT"), "Body.kind of the messages of the queue jobs"),
+    ],
+)  # fmt: skip
+def test_answers_that_were_made_up_are_changed_until_work_is_done(tmp_path: Path, code: str, told: str) -> None:
+    verdict = proved(tmp_path, code.replace("PUT", PUT))
+
+    assert any(told in name for name in verdict.assumptions), verdict.assumptions
+    assert verdict.effects == {"item in seen": 1}
+
+
+def test_work_whose_message_stays_in_a_queue_that_the_handler_receives_from_is_not_lost(tmp_path: Path) -> None:
+    body = (
+        "q = 'https://sqs.us-east-1.amazonaws.com/000000000000/jobs'\nsqs = boto3.client('sqs')\n"
+        "try:\n    for one in sqs.receive_message(QueueUrl=q).get('Messages', []):\n        PUT\n"
+        "        sqs.delete_message(QueueUrl=q, ReceiptHandle=one['ReceiptHandle'])\nexcept Exception:\n    pass"
+    )
+    proved(tmp_path, body.replace("PUT", PUT))
+
+    verdict = prove(subject_of("app_tried:handler", tmp_path), Options(faults=1))
+
+    assert verdict.counterexample is None

@@ -125,6 +125,21 @@ def test_handler_whose_threads_wait_for_each_other_is_refused(proved: Prover) ->
         proved(handler, bodies=ORDER)
 
 
+def test_run_that_has_died_waits_for_nothing_on_its_way_out(proved: Prover) -> None:
+    """As a transfer of boto3 does, whose parts would have ended the wait."""
+
+    def handler(event: Any, context: Any) -> None:
+        try:
+            put(order_of(event))
+        except Exception:
+            raise
+        except BaseException:
+            threading.Event().wait()
+            raise
+
+    assert proved(handler, bodies=ORDER).counterexample is None
+
+
 def test_call_of_a_thread_that_goes_on_by_itself_is_refused(proved: Prover) -> None:
     def handler(event: Any, context: Any) -> None:
         thread = threading.Thread(target=put, args=(order_of(event),), daemon=True)

@@ -14,12 +14,14 @@ from redrive.core.errors import Bug, Conflict
 from redrive.core.retry import Backoff, RetryPolicy
 from redrive.core.scope import Scope
 from redrive.store.api import Transaction
+from redrive.store.tables.alarm_history import HistoryItem
 from redrive.store.tables.archives import NewArchivedEvent
 from redrive.store.tables.dedup import RememberedReceive
 from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
 from redrive.store.tables.items import ItemKey, RangeKeys, StoredItem
 from redrive.store.tables.log_events import NewLogEvent, Place
 from redrive.store.tables.messages import MessageCounts, NewMessage
+from redrive.store.tables.metrics import DataPoint, Series, Watched
 from redrive.store.tables.objects import ObjectVersion
 from redrive.store.tables.streams import NewStreamRecord, Position
 from redrive.store.tables.tokens import UsedToken
@@ -147,6 +149,7 @@ WRITES: dict[str, Callable[[Transaction], object]] = {
     "log_events": lambda tx: tx.log_events.put_many([NewLogEvent("g", "s", 1, 1, "failed")]),
     "archived_events": lambda tx: tx.archives.put_many("failed", [NewArchivedEvent(1, 1, "{}")], now=1),
     "stream_records": lambda tx: append(tx, "failed", "1"),
+    "alarm_history": lambda tx: tx.alarm_history.put(str(HERE), HistoryItem("failed", 1, "i", "t", "k", "s", "{}")),
     "dedup_sends": lambda tx: tx.dedup.remember_send("q", "", "failed", message_id="m", seq=1, expires_at=9_000),
 }  # fmt: skip
 
@@ -713,6 +716,22 @@ def test_item_that_is_deleted_behind_a_read_is_not_read_again(any_store: AnyStor
     assert any_store.run(step) == [b"1", None]
 
 
+def test_log_events_are_read_by_pages_and_by_when_they_were_stored(any_store: AnyStore) -> None:
+    events = [NewLogEvent("g", "s", at, 9, f"message {at}") for at in (30, 10, 20)]
+    before = any_store.run(lambda tx: tx.log_events.last_seq())
+    any_store.run(lambda tx: tx.log_events.put_many([*events, NewLogEvent("other", "s", 15, 9, "other")]))
+
+    page = any_store.run(lambda tx: tx.log_events.page_until("g", Place(31, 0), start=10, limit=2, characters=1_000))
+    short = any_store.run(lambda tx: tx.log_events.page_until("g", Place(31, 0), start=0, limit=9, characters=10))
+    arrived = any_store.run(lambda tx: tx.log_events.arrived("g", before, limit=9))
+    last = any_store.run(lambda tx: tx.log_events.last_seq())
+
+    assert [(row[2], row[4]) for row in page] == [(30, "message 30"), (20, "message 20")]
+    assert len(short) == 1
+    assert [event.at for event in arrived] == [30, 10, 20]
+    assert last > max(event.seq for event in arrived)
+
+
 def test_log_events_of_one_instant_keep_their_order_forwards_and_backwards(any_store: AnyStore) -> None:
     events = [NewLogEvent("g", "s", at, 1, f"{at}/{number}") for at in (2, 1, 1) for number in range(3)]
     any_store.run(lambda tx: tx.log_events.put_many(events))
@@ -816,3 +835,37 @@ def test_dropped_shard_loses_all_its_records_in_pieces(any_store: AnyStore) -> N
 
     assert any_store.run(lambda tx: [tx.streams.drop("a", limit=3) for _ in range(3)]) == [3, 2, 0]
     assert any_store.run(lambda tx: (seqs(tx, "a"), seqs(tx, "b"))) == ([], [1])
+
+
+def test_history_of_alarms_keeps_the_order_of_its_items(any_store: AnyStore) -> None:
+    def put(tx: Transaction) -> None:
+        for number, (alarm, at) in enumerate([("b", 2), ("a", 1), ("a", 2), ("b", 1)]):
+            tx.alarm_history.put(str(HERE), HistoryItem(alarm, at, "same", "MetricAlarm", "Action", f"s{number}", "{}"))
+
+    any_store.run(put)
+
+    def read(tx: Transaction, alarm: str | None = None) -> list[str]:
+        return [item.summary for item in tx.alarm_history.between(str(HERE), 1, 3, alarm=alarm)]
+
+    assert any_store.run(read) == ["s1", "s3", "s0", "s2"]
+    assert any_store.run(lambda tx: read(tx, "a")) == ["s1", "s2"]
+    assert any_store.run(lambda tx: (tx.alarm_history.oldest(), tx.alarm_history.sweep(2, limit=10))) == (1, 2)
+    assert any_store.run(read) == ["s0", "s2"]
+
+
+def test_metrics_are_added_up_by_period(any_store: AnyStore) -> None:
+    series = Series(Watched(str(HERE), "App", "{}"), "m", "Count")
+
+    def put(tx: Transaction) -> None:
+        for minute, value in ((0, 1.0), (1, 2.0), (4, 4.0)):
+            tx.metrics.add(series, DataPoint(minute * 60_000, value, 1, value, value, {value: 1}))
+        tx.metrics.add(series._replace(unit="Bytes"), DataPoint(0, 9, 1, 9, 9))
+
+    any_store.run(put)
+
+    found = any_store.run(lambda tx: tx.metrics.grouped(series, 0, 300_000, 120_000))
+    assert [tuple(row) for row in found] == [(0, 3.0, 2, 1.0, 2.0), (2, 4.0, 1, 4.0, 4.0)]
+    assert any_store.run(lambda tx: tx.metrics.units_of(series.watched, "m")) == ["Bytes", "Count"]
+    assert any_store.run(lambda tx: tx.metrics.units_of(series.watched, "none")) == []
+    assert any_store.run(lambda tx: (tx.metrics.first(series, 1), tx.metrics.first(series, 240_001))) == (60_000, None)
+    assert any_store.run(lambda tx: tx.metrics.take_written()) == {}

@@ -28,6 +28,7 @@ SHARED: dict[str, dict[str, object]] = {
     "runs.sweep_moves": {"before": 5000},
     "log_events.expire": {"log_group": "g7", "before": 5000},
     "metrics.sweep": {"before": 5000},
+    "alarm_history.sweep": {"before": 5000},
     "dedup.sweep_sends": {"now": 5000},
     "dedup.sweep_receives": {"now": 5000},
     "tokens.sweep": {"now": 5000},

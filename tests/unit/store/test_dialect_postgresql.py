@@ -45,6 +45,8 @@ FILL = {
         SELECT 'g' || n % 50, 's' || n % 100, n, n, n::text FROM numbers""",
     "metrics": """INSERT INTO metrics SELECT '', 'n', 'm' || n % 50, '{}', 'Count', n, 1, 1, 1, 1
         FROM numbers""",
+    "alarm_history": """INSERT INTO alarm_history
+        SELECT 's' || n % 50, 'a' || n % 50, n, 'i' || n, '', '', '', '' FROM numbers""",
     "runs": """INSERT INTO runs (delivery_id, scope, kind, source_arn, target_arn, execution_id, cause, state, first_at)
         SELECT 'id' || n, 's', 'k', 'arn' || n % 50, '', 'e' || n, '', CASE WHEN n % 9 = 0 THEN 'retrying'
         ELSE 'delivered' END, n FROM numbers""",
@@ -65,6 +67,7 @@ GIVEN: dict[str, object] = {
     "name": "m7", "namespace": "n", "dimensions": "{}", "unit": "Count", "scope": "", "limit": 10, "walk": 10,
     "now": 5000, "before": 100, "start": 0, "end": 5000, "at": 100, "seq": 100, "function": "f8", "minute": 7,
     "archive": "a7", "shard": "s7", "minute_last": 100, "seq_last": 5000,
+    "period": 60, "alarm": "a7",
 }  # fmt: skip
 """Parameters of hot statements. Parameters with other names: 1, or a text or bytes of it."""
 

@@ -327,7 +327,7 @@ def test_history_is_the_same_in_both(
         assert_same(both, table, name, params, changes="runs")
 
 
-@pytest.mark.parametrize("name", ["put", "add", "samples", "between", "units"])
+@pytest.mark.parametrize("name", ["put", "add", "samples", "between", "grouped", "sums", "first", "units"])
 @given(dimensions=st.text(), old=st.floats(-10, 10), new=st.floats(-10, 10), unit=st.sampled_from(["Count", "count"]))
 @EXAMPLES
 def test_metrics_are_the_same_in_both(
@@ -335,7 +335,17 @@ def test_metrics_are_the_same_in_both(
 ) -> None:
     series = {"scope": "s", "namespace": "n", "name": "m", "dimensions": dump_json({dimensions: dimensions})}
     row = {**series, "unit": "Count", "minute": 1, "sum": old, "count": 1.0, "min": old, "max": old, "samples": None}
-    params = {**row, "unit": unit, "sum": new, "min": new, "max": new, "samples": "[]", "start": 0, "end": 5}
+    params = {
+        **row,
+        "unit": unit,
+        "sum": new,
+        "min": new,
+        "max": new,
+        "samples": "[]",
+        "start": 0,
+        "end": 5,
+        "period": 2,
+    }
     with both.undone():
         both.insert("metrics", [row])
 

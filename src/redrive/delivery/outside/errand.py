@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redrive.delivery.outside.http_call import HttpCall, HttpResult
 from redrive.delivery.outside.invocation import Invocation, InvocationResult
+from redrive.delivery.outside.reading import Reading, ReadingResult
 
-Errand = Invocation | HttpCall
-Result = InvocationResult | HttpResult
+Errand = Invocation | HttpCall | Reading
+Result = InvocationResult | HttpResult | ReadingResult

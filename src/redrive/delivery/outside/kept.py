@@ -13,10 +13,12 @@ from typing import ClassVar, cast
 
 from redrive.core.clock import Instant
 from redrive.core.documents import dump_dataclass, load_dataclass
+from redrive.core.errors import Bug
 from redrive.core.scope import Scope
 from redrive.delivery.outside.errand import Errand, Result
 from redrive.delivery.outside.http_call import HttpCall, HttpResult
 from redrive.delivery.outside.invocation import Invocation, InvocationResult
+from redrive.delivery.outside.reading import Reading, ReadingResult
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 
@@ -55,6 +57,8 @@ class KeptAnswer:
 
 def keep_answer(tx: Transaction, delivery: Delivery, errand: Errand, result: Result, *, until: Instant) -> None:
     """Keep the answer to an attempt until it can be settled again at `until`."""
+    if isinstance(errand, Reading) or isinstance(result, ReadingResult):
+        raise Bug("a delivery reads nothing")
     asked = replace(errand, payload=b"") if isinstance(errand, Invocation) else replace(errand, body=b"")
     tx.resources.put(delivery.scope, KeptAnswer(delivery.id, delivery.fence, _packed(asked), _packed(result)))
     tx.timers.set(KEPT, _timer(delivery.scope, delivery.id), until)

@@ -70,5 +70,11 @@ def arrived(tx: Transaction, arn: str, at: Instant) -> None:
             tx.notify("due")
 
 
+def readers_of(tx: Transaction, arn: str) -> tuple[Reader, ...]:
+    """The readers of an ARN, for code that computes when each of them is to be told."""
+    known = _of(tx, arn)
+    return () if known is None else known.readers
+
+
 def _of(tx: Transaction, arn: str) -> Watch | None:
     return tx.resources.get(Watch, _EVERYWHERE, arn)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from redrive.languages.log_filter.filter import Filter
 from redrive.languages.log_filter.malformed import MalformedFilter
-from redrive.languages.log_filter.selector import parse_selector, select
+from redrive.languages.log_filter.selector import parse_selector, select, value_text
 from redrive.languages.log_filter.terms import REGEX_PER_PATTERN_MAX, REGEX_WEIGHT, compile_regex, unescaped
 from redrive.languages.matching import Wildcard
 
@@ -67,7 +67,18 @@ def parse_expression(pattern: str) -> Filter:
         return isinstance(document, dict | list) and test(document)
 
     kinds = [token.kind for token in tokens]
-    return Filter(matches, 1 + kinds.count("selector") + REGEX_WEIGHT * kinds.count("regex"))
+    selectors = {token.text: parse_selector(token.text) for token in tokens if token.kind == "selector"}
+
+    def extracted(message: str) -> dict[str, str]:
+        try:
+            document = json.loads(message)
+        except (ValueError, RecursionError):
+            return {}
+        found = {text: select(document, parts) for text, parts in selectors.items()}
+        return {text: value_text(values[0]) for text, values in found.items() if values}
+
+    weight = 1 + kinds.count("selector") + REGEX_WEIGHT * kinds.count("regex")
+    return Filter(matches, weight, extracted, references=None)
 
 
 def _tokens(text: str) -> list[_Token]:

@@ -10,15 +10,19 @@ patterns.
 
 from __future__ import annotations
 
+from redrive.languages.matching.captures import Capturing, Groups
 from redrive.languages.matching.regex import Regex, compile_regex
-from redrive.languages.matching.syntax import GROUPS, NO_GROUPS, MalformedPattern, Syntax
+from redrive.languages.matching.syntax import CAPTURES, GROUPS, NO_GROUPS, MalformedPattern, Syntax
 from redrive.languages.matching.wildcards import ANY, ONE, Joker, Token, Wildcard
 
 __all__ = [
     "ANY",
+    "CAPTURES",
     "GROUPS",
     "NO_GROUPS",
     "ONE",
+    "Capturing",
+    "Groups",
     "Joker",
     "MalformedPattern",
     "Regex",

@@ -37,6 +37,12 @@ class CharSet:
             (*self.excluded, *other.excluded),
         )
 
+    def meets(self, other: CharSet) -> bool:
+        """Whether the sets may have a character in common. Sets with categories may always."""
+        if self.has_categories or other.has_categories:
+            return True
+        return any(first <= end and start <= last for first, last in self.ranges for start, end in other.ranges)
+
     @property
     def has_categories(self) -> bool:
         """Whether the set has categories; then it has no complement."""

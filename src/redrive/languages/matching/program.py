@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from redrive.languages.matching.chars import CharSet
 from redrive.languages.matching.syntax import (
+    Captured,
     Chars,
     Either,
     Look,
@@ -103,6 +104,8 @@ def _size(tree: Tree) -> int:
     match tree:
         case Chars() | Point() | Look():
             return 1
+        case Captured(part, _):
+            return _size(part)
         case Sequenced(parts):
             return sum(map(_size, parts))
         case Either(branches):
@@ -142,6 +145,8 @@ class _Builder:
                 self._add_chars(characters)
             case Point() | Look():
                 self._points[tree] = self._points.get(tree, 0) | 1 << self.place()
+            case Captured(part, _):
+                self.add(part)
             case Sequenced(parts):
                 for part in parts:
                     self.add(part)

@@ -11,18 +11,14 @@ from collections.abc import Sequence
 
 from redrive.languages.matching.chars import WORD
 from redrive.languages.matching.program import Program, compile_program
-from redrive.languages.matching.syntax import (
-    Look,
-    MalformedPattern,
-    Point,
-    Syntax,
-    Tree,
+from redrive.languages.matching.syntax import Look, MalformedPattern, Point, Syntax, Tree, parse_regex
+from redrive.languages.matching.trees import (
     ends_at_end,
     is_plain_text,
     length_max,
-    parse_regex,
     required_text,
     reversed_tree,
+    uncaptured,
 )
 
 PLACES_MAX = 1_000
@@ -186,9 +182,16 @@ class _CompiledLook:
         return found if self._look.is_wanted else [not one for one in found]
 
 
+def holding_of(condition: Point | Look, text: str) -> list[bool]:
+    """For each position in a text, the end included, whether a condition holds there."""
+    if isinstance(condition, Look):
+        return _CompiledLook(condition, 0, PLACES_MAX).holds(text)
+    return _where(condition, text)
+
+
 def compile_regex(text: str, syntax: Syntax, *, places_max: int = PLACES_MAX) -> Regex:
     """Compile a regular expression. Errors: MalformedPattern (syntax; too large)."""
-    return Regex(parse_regex(text, syntax), places_max)
+    return Regex(uncaptured(parse_regex(text, syntax)), places_max)
 
 
 def _compile_looks(program: Program, places_max: int) -> Sequence[_CompiledLook]:

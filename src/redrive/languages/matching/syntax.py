@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -42,11 +41,15 @@ class Syntax:
     """The features of a language's regular expressions: all have classes, repetition, alternatives and anchors."""
 
     has_groups: bool
+    has_captures: bool = False
 
 
 NO_GROUPS = Syntax(has_groups=False)
 GROUPS = Syntax(has_groups=True)
 """With groups, lookahead and lookbehind, word boundaries and categories of Unicode, as in Java."""
+
+CAPTURES = Syntax(has_groups=True, has_captures=True)
+"""As GROUPS. Groups with a name capture, lazy repetition counts, and `(?i)` may stand anywhere, for what follows it."""
 
 
 class Point(enum.Enum):
@@ -86,6 +89,15 @@ class Repeated:
     part: Tree
     least: int
     most: int | None
+    is_lazy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """A group with a name, of a syntax with captures."""
+
+    part: Tree
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +109,7 @@ class Look:
     is_wanted: bool
 
 
-Tree = Chars | Sequenced | Either | Repeated | Point | Look
+Tree = Chars | Sequenced | Either | Repeated | Captured | Point | Look
 
 
 _CLASS_ESCAPES = MappingProxyType(
@@ -111,6 +123,7 @@ _REPEAT = re.compile(r"([?*+])|\{([0-9]{1,9})(?:(,)([0-9]{1,9})?)?\}")
 _HEX = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})")
 _PROPERTY = re.compile(r"([pP])(?:\{(?:Is)?(\w+)\}|([A-Z]))")
 _GROUP_NAME = re.compile(r"<[A-Za-z][A-Za-z0-9]*>")
+_CAPTURE_NAME = re.compile(r"<[A-Za-z_@][A-Za-z0-9_.@]*>")
 _ANCHORS = MappingProxyType({"^": Point.START, "$": Point.END})
 _BOUNDARIES = MappingProxyType({"b": Point.BOUNDARY, "B": Point.NO_BOUNDARY, "A": Point.START, "Z": Point.END})
 _CATEGORIES = frozenset("CLMNPSZ")
@@ -163,10 +176,10 @@ class _Reader:
             raise MalformedPattern("nothing to repeat")
         self._at = found.end()
         least, most = _bounds(found)
-        self._took("?")
+        is_lazy = self._took("?") and self._syntax.has_captures
         if self._at < len(self._text) and self._text[self._at] in "?*+{":
             raise MalformedPattern("a repetition is repeated; possessive ones are not supported")
-        return Repeated(atom, least, most)
+        return Repeated(atom, least, most, is_lazy)
 
     def _atom(self, depth: int) -> Tree:
         character = self._next()
@@ -193,10 +206,17 @@ class _Reader:
             ):  # fmt: skip
                 if self._took(opening):
                     return Look(self._closed(depth), is_ahead, is_wanted)
-            name = _GROUP_NAME.match(self._text, self._at)
+            if self._syntax.has_captures and self._took("i)"):
+                self._ignores_case = True
+                return Sequenced(())
+            if self._syntax.has_captures:
+                self._took("P")  # Both spellings of a name are taken: (?<name> and (?P<name>.
+            name = (_CAPTURE_NAME if self._syntax.has_captures else _GROUP_NAME).match(self._text, self._at)
             if name is not None:
                 self._at = name.end()
-            elif not self._took(":"):
+                tree = self._closed(depth)
+                return Captured(tree, name[0][1:-1]) if self._syntax.has_captures else Sequenced((tree,))
+            if not self._took(":"):
                 raise MalformedPattern("this kind of group is not supported")
         return Sequenced((self._closed(depth),))
 
@@ -308,77 +328,3 @@ def _property(name: str, *, is_wanted: bool) -> CharSet:
     if name[0] not in _CATEGORIES or len(name) > 2:
         raise MalformedPattern(f"unknown property {name}")
     return CharSet((), categories=(name,)) if is_wanted else CharSet((), excluded=(name,))
-
-
-def reversed_tree(tree: Tree) -> Tree:
-    """The tree that matches a text read from its end. Points and looks stay unchanged."""
-    match tree:
-        case Sequenced(parts):
-            return Sequenced(tuple(reversed_tree(part) for part in reversed(parts)))
-        case Either(branches):
-            return Either(tuple(map(reversed_tree, branches)))
-        case Repeated(part, least, most):
-            return Repeated(reversed_tree(part), least, most)
-        case _:
-            return tree
-
-
-def required_text(tree: Tree) -> tuple[str, int | None]:
-    """The longest text that every match of the tree obviously contains, and its largest offset from the match's start.
-
-    The offset is None if there is no limit.
-    """
-    longest = current = ""
-    longest_before: int | None = None
-    before: int | None = None
-    passed: int | None = 0
-    for part in _parts(tree):
-        only = part.set.only if isinstance(part, Chars) else None
-        if only is None:
-            current = ""
-        else:
-            before = passed if not current else before
-            current += only
-            if len(current) > len(longest):
-                longest, longest_before = current, before
-        passed = _sum(passed, length_max(part))
-    return longest, longest_before
-
-
-def length_max(tree: Tree) -> int | None:
-    """The length of the longest match; None if there is no limit."""
-    match tree:
-        case Chars():
-            return 1
-        case Point() | Look():
-            return 0
-        case Sequenced(parts):
-            total: int | None = 0
-            for one in parts:
-                total = _sum(total, length_max(one))
-            return total
-        case Either(branches):
-            lengths = [length_max(branch) for branch in branches]
-            return None if None in lengths else max(length for length in lengths if length is not None)
-        case Repeated(part, _, most):
-            length = length_max(part)
-            return None if most is None or length is None else most * length
-
-
-def _sum(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
-
-
-def ends_at_end(tree: Tree) -> bool:
-    """Whether a match can end only at the end of the text."""
-    parts = _parts(tree)
-    return bool(parts) and parts[-1] is Point.END
-
-
-def is_plain_text(tree: Tree) -> bool:
-    """Whether the tree is plain text."""
-    return all(isinstance(part, Chars) and part.set.only is not None for part in _parts(tree))
-
-
-def _parts(tree: Tree) -> Sequence[Tree]:
-    return tree.parts if isinstance(tree, Sequenced) else (tree,)

@@ -6,10 +6,15 @@ rows:
 objects:
   - {bucket: inbox, key: a.csv, body: "id,total"}
   - {bucket: inbox, key: b.csv, file: b.csv}
+messages:
+  jobs: [{id: job-1}]
 secrets:
   db-password: {username: app, password: secret}
 parameters:
   /app/region: eu
+answers:
+  - call: rds DescribeDBSnapshots
+    answer: {DBSnapshots: [{Status: available}]}
 http:
   - request: POST https://api.example.com/charges*
     status: 201
@@ -41,9 +46,11 @@ _HOWS = {
     "objects": "An object is written as {bucket: inbox, key: a.csv, body: 'id,total'}, or with file: for body:.",
     "secrets": "Secrets are written as secrets: {db-password: {username: app, password: x}}.",
     "parameters": "Parameters are written as parameters: {/app/region: eu}.",
+    "messages": "Messages of a queue are written as messages: {jobs: [{id: job-1}]}.",
+    "answers": "An answer is written as {call: rds DescribeDBSnapshots, answer: {DBSnapshots: [{Status: available}]}}.",
     "http": _HOW,
 }
-_SECTIONS_TOLD = "the sections rows, objects, secrets, parameters and http"
+_SECTIONS_TOLD = "the sections rows, objects, messages, secrets, parameters, answers and http"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,17 @@ class GivenObject:
 
 
 @dataclass(frozen=True, slots=True)
+class GivenReply:
+    """Members of the answer to an operation of a service that the engine does not have; the rest is made up."""
+
+    service: str
+    operation: str
+    members: Mapping[str, object]
+    is_partial: bool = False
+    """Whether lists in it have further members, which are made up."""
+
+
+@dataclass(frozen=True, slots=True)
 class Given:
     """What is given. `document` is what was read, for a test that plays a history again.
 
@@ -85,15 +103,22 @@ class Given:
     objects: tuple[GivenObject, ...] = ()
     secrets: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    replies: tuple[GivenReply, ...] = ()
+    messages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The bodies of messages, by the names of the queues that a handler itself receives from."""
 
     @property
     def is_furnishing(self) -> bool:
         """Whether something is there beforehand."""
-        return bool(self.rows or self.objects or self.secrets or self.parameters)
+        return bool(self.rows or self.objects or self.secrets or self.parameters or self.messages)
 
     def answer(self, asked: HttpAsked) -> HttpAnswer | None:
         """The first answer that matches; None if there is none."""
         return next((one.answer for one in self.http if one.answer is not None and one.matches(asked)), None)
+
+    def reply(self, service: str, operation: str) -> GivenReply | None:
+        """What is given of the answer to an operation; None if nothing is."""
+        return next((one for one in self.replies if (one.service, one.operation) == (service, operation)), None)
 
     def memory_ms(self, asked: HttpAsked) -> int | None:
         """How long the API knows the key of a request; None if it is not said."""
@@ -129,6 +154,8 @@ def given_of(document: object, folder: Path = Path()) -> Given:
         tuple(_given_object(one, folder) for one in _list(sections, "objects")),
         {str(name): _text(value) for name, value in _object(sections, "secrets").items()},
         {str(name): _parameter(str(name), value) for name, value in _object(sections, "parameters").items()},
+        tuple(_reply(mapping_of(one)) for one in _list(sections, "answers")),
+        {str(queue): _messages(str(queue), listed) for queue, listed in _object(sections, "messages").items()},
     )
 
 
@@ -155,6 +182,12 @@ def _rows(table: str, rows: object) -> tuple[Document, ...]:
         if not isinstance(row, dict) or not row:
             raise _wrong(f"Row {number + 1} of {table} is {_kind(row)}, and no object with attributes.", "rows")
     return tuple(rows)
+
+
+def _messages(queue: str, listed: object) -> tuple[str, ...]:
+    if not isinstance(listed, list):
+        raise _wrong(f"The messages of {queue} are a list, and not {_kind(listed)}.", "messages")
+    return tuple(map(_text, listed))
 
 
 def _given_object(one: object, folder: Path) -> GivenObject:
@@ -189,6 +222,14 @@ def _parameter(name: str, value: object) -> str | tuple[str, ...]:
     if value is None or value == "":
         raise _wrong(f"The parameter {name} has no value.", "parameters")
     return _text(value)
+
+
+def _reply(one: Mapping[str, object]) -> GivenReply:
+    service, _, operation = str(one.get("call", "")).partition(" ")
+    members = one.get("answer")
+    if not operation or not isinstance(members, dict) or set(one) != {"call", "answer"}:
+        raise _wrong(f"{one!r} is no answer to a call.", "answers")
+    return GivenReply(service, operation, members)
 
 
 def _kind(value: object) -> str:

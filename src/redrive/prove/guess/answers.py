@@ -74,6 +74,8 @@ def _value(shape: Shape, made: Made, name: str, depth: int) -> object:
             blocks = [_structure(member, made, depth + 1) for _ in range(3)]
             kinds = ("PAGE", "LINE", "WORD")
             return [{**block, _BLOCKS: kind, "Id": kind.lower()} for kind, block in zip(kinds, blocks, strict=True)]
+        case ListShape(member=member) if (made.service, name) == ("athena", "Rows"):
+            return [_value(member, made, name, depth + 1) for _ in range(2)]  # The first one has the columns' names.
         case ListShape(member=member) if depth <= DEPTH_MAX:
             return [_counted(_value(member, made, name, depth + 1), n) for n in range(made.length if depth == 1 else 1)]
         case ListShape():

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from redrive.prove.guess.reading import own_files, parsed, variable_of
-from redrive.prove.guess.variables import ACCOUNT, REGION, guessed_value
+from redrive.prove.guess.variables import ACCOUNT, REGION, guessed_value, of_destination
 
 PASSES = 4
 """How many times a name may be given on to another name."""
@@ -64,7 +64,8 @@ class Fitting:
 def variables_for(file: Path, names: Iterable[str], *, own_queue: str = "") -> dict[str, Fitting]:
     """Values that fit what the file, and its own imports, do with these variables."""
     uses = _Uses(file, own_queue)
-    return {name: uses.found.get(name) or Fitting(guessed_value(name)) for name in names}
+    found = {name: uses.found.get(name) or Fitting(guessed_value(name)) for name in names}
+    return {name: replace(one, value=of_destination(name, one.value)) for name, one in found.items()}
 
 
 class _Uses:

@@ -13,7 +13,7 @@ from types import FrameType
 
 from redrive.prove.guess.positions import Nothing, enclosing_tests, failing_node, further_steps, statement_at, value_of
 from redrive.prove.guess.reading import EventPath
-from redrive.prove.guess.watched import At, Compared, InVain, Observations, WatchedObject, place_of
+from redrive.prove.guess.watched import EVENT, At, Compared, InVain, Observations, WatchedObject, place_of
 
 MENDS_MAX = 8
 """How many changes are tried for one failure."""
@@ -72,7 +72,8 @@ def mends_for_nothing(watch: Observations) -> list[Mend]:
         mend = Mend(note.at, note.other) if isinstance(note, Compared) else Mend(note.at)
         found.setdefault((mend.at, repr(mend.value)), mend)
     compared = [mend for mend in found.values() if mend.value is not Content.ANY]
-    return [*compared, *(mend for mend in found.values() if mend.value is Content.ANY)]
+    others = [Mend(note.at, note.other) for note in watch.met if note.at.source != EVENT]
+    return [*compared, *(mend for mend in found.values() if mend.value is Content.ANY), *dict.fromkeys(others)]
 
 
 def _told(raised: Raised, texts: Mapping[str, At]) -> Iterator[Mend]:

@@ -1,4 +1,5 @@
-"""What a file is like that a handler reads: CSV, JSON or text, with the names that its source asks for.
+"""What a file is like that a handler reads: CSV, JSON or text with the names that its source asks for, or an image, a
+PDF or an archive that its libraries open.
 
 The source is parsed, and never run.
 """
@@ -14,12 +15,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from redrive.prove.guess.binaries import KINDS, PACKED
+from redrive.prove.guess.reading import own_files
 from redrive.prove.guess.samples import is_numbers_name, text_for
 
 _CSV = re.compile(r"\bcsv\.(DictReader|reader)\b|\bread_csv\b")
 _JSON = re.compile(r"\bjson\.loads?\([^)\n]*(?i:body|content|obj|data|file|read|text|response)")
 _SUFFIX = re.compile(r"""['"]\.?(csv|json|jsonl|txt|xml|html|md|pdf|png|jpe?g|gif|mp3|mp4|gz|zip|parquet)['"]""")
 _COLUMNS = ("id", "name")
+_OPENED = (
+    (re.compile(r"\bImage\.open\(|\bcv2\.im(read|decode)\b|\bimageio\b"), "png", ("png", "jpg", "jpeg", "gif")),
+    (re.compile(r"\bPdf(File)?Reader\b|\bpdfplumber\b|\bfitz\.open\b|\bPDFMiner|\bPyPDFLoader\b"), "pdf", ("pdf",)),
+)
+"""What opens files of a binary kind, the kind, and the suffixes that such files may have."""
+_UNPACKED = (
+    (re.compile(r"\bgzip\.(decompress|open|GzipFile)\b|\bzlib\.decompress\("), "gz"),
+    (re.compile(r"\bZipFile\((?!.*['\"]w['\"])|\bis_zipfile\("), "zip"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +47,41 @@ PLAIN_FILE = FileContent("txt", b"sample text\n", "a text")
 
 
 def content_for(file: Path) -> FileContent:
-    """A file that fits what the source of a handler does with what it reads."""
-    try:
-        source = file.read_text("utf-8")
-        tree = ast.parse(source)
-    except (OSError, ValueError, SyntaxError):
-        return PLAIN_FILE
-    found = _SUFFIX.search(source)
-    suffix = found[1] if found else ""
+    """A file that fits what the source of a handler does with what it reads: its own, then that of files beside it."""
+    made = PLAIN_FILE
+    for own in own_files(file):
+        try:
+            source = own.read_text("utf-8")
+            tree = ast.parse(source)
+        except (OSError, ValueError, SyntaxError):
+            continue
+        found = _content_in(source, tree)
+        if found.body != PLAIN_FILE.body:
+            return found
+        made = found if made == PLAIN_FILE else made
+    return made
+
+
+def _content_in(source: str, tree: ast.Module) -> FileContent:
+    """A file that fits one source; a text if nothing in it says more."""
+    suffixes = [found[1] for found in _SUFFIX.finditer(source)]
+    for pattern, kind, possible in _OPENED:
+        if pattern.search(source):
+            make, told = KINDS[kind]
+            return FileContent(next((one for one in suffixes if one in possible), kind), make(), told)
+    inner = _text_in(source, tree, suffixes[0] if suffixes else "")
+    for pattern, kind in _UNPACKED:
+        if pattern.search(source):
+            pack, told = PACKED[kind]
+            return FileContent(kind, pack(inner.body), f"{inner.told}, {told}")
+    return inner
+
+
+def _text_in(source: str, tree: ast.Module, suffix: str) -> FileContent:
     names = list(dict.fromkeys(_names(tree)))
     if _CSV.search(source):
         return _table(suffix or "csv", names or list(_COLUMNS))
-    if _JSON.search(source) and suffix in ("", "json"):
+    if _JSON.search(source) and suffix in ("", "json", "gz"):
         is_list = any(isinstance(node, ast.For) for node in ast.walk(tree)) and ".items()" not in source
         return _document(suffix or "json", names, is_list=is_list and not names)
     return FileContent(suffix or PLAIN_FILE.suffix, PLAIN_FILE.body, PLAIN_FILE.told)

@@ -109,7 +109,9 @@ def _imported(tree: ast.Module) -> Iterator[str]:
 
 
 def _variables(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """`os.environ["NAME"]`, `os.environ.get("NAME")` and `os.getenv("NAME")`, without a default; fields of settings."""
+    """`os.environ["NAME"]`, `os.environ.get("NAME")` and `os.getenv("NAME")`, without a default or with None; fields of
+    settings.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.expr) and (name := variable_of(node)) is not None:
             yield name, node.lineno
@@ -126,8 +128,12 @@ def variable_of(node: ast.expr) -> str | None:
     """The name of the environment variable that an expression reads without a default."""
     if isinstance(node, ast.Subscript) and _is_environ(node.value) and isinstance(node.ctx, ast.Load):
         return _text(node.slice)
-    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords and _gets_variable(node.func):
-        return _text(node.args[0])
+    if isinstance(node, ast.Call) and not node.keywords and _gets_variable(node.func):
+        match node.args:
+            case [name] | [name, ast.Constant(value=None)]:
+                return _text(name)
+            case _:
+                pass
     return None
 
 
@@ -185,6 +191,18 @@ class Events:
 
     def _visit(self, node: ast.AST, names: dict[str, EventPath], depth: int) -> None:
         """Read a statement or an expression, in the order of the source."""
+        match node:
+            case ast.For(target=target, iter=value):
+                self._loop(target, value, [*node.body, *node.orelse], names, depth)
+                return
+            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
+                self._comprehension(node.generators, [node.elt], dict(names), depth)
+                return
+            case ast.DictComp(key=key, value=value, generators=generators):
+                self._comprehension(generators, [key, value], dict(names), depth)
+                return
+            case _:
+                pass
         for child in ast.iter_child_nodes(node):
             self._visit(child, names, depth)
         match node:
@@ -194,13 +212,6 @@ class Events:
                 self._bind(name, value, names)
             case ast.NamedExpr(target=ast.Name(id=name), value=value):
                 self._bind(name, value, names)
-            case ast.For(target=ast.Name(id=name), iter=value, body=body):
-                path = self._path(value, names)
-                if path:
-                    self._note((*path, 0), node.lineno)
-                    names[name] = (*path, 0)
-                    for statement in body:
-                        self._visit(statement, names, depth)
             case ast.Subscript() | ast.Call():
                 path = self._path(node, names)
                 if path and not _has_default(node):
@@ -211,6 +222,33 @@ class Events:
                 self._compare(left, others, names)
             case _:
                 pass
+
+    def _loop(
+        self, target: ast.expr, over: ast.expr, inner: Sequence[ast.AST], names: dict[str, EventPath], depth: int
+    ) -> None:  # fmt: skip
+        """Read a loop: its name is each member of a list, and what it was before no longer."""
+        self._visit(over, names, depth)
+        match target, over:
+            case ast.Tuple(elts=[_, ast.Name(id=name)]), ast.Call(func=ast.Name(id="enumerate"), args=[listed, *_]):
+                path = self._path(listed, names)
+            case ast.Name(id=name), _:
+                path = self._path(over, names)
+            case _:
+                name, path = "", None
+        names.pop(name, None)
+        if path:
+            self._note((*path, 0), over.lineno)
+            names[name] = (*path, 0)
+        for one in inner:
+            self._visit(one, names, depth)
+
+    def _comprehension(
+        self, generators: Sequence[ast.comprehension], made: Sequence[ast.expr], names: dict[str, EventPath], depth: int
+    ) -> None:  # fmt: skip
+        for each in generators:
+            self._loop(each.target, each.iter, each.ifs, names, depth)
+        for one in made:
+            self._visit(one, names, depth)
 
     def _bind(self, name: str, value: ast.expr, names: dict[str, EventPath]) -> None:
         path = self._path(value, names)

@@ -6,6 +6,8 @@ import re
 
 ACCOUNT = "000000000000"
 REGION = "us-east-1"
+BUCKET = "sample-bucket"
+_DESTINATION = re.compile("TARGET|DEST|OUTPUT|RESULT|PROCESSED|CONVERTED|TRANSFORMED|RESIZED|THUMB|ARCHIVE|BACKUP")
 
 _RULES: tuple[tuple[str, str], ...] = (
     (r"TOPIC", f"arn:aws:sns:{REGION}:{ACCOUNT}:sample-topic"),
@@ -15,7 +17,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"QUEUE|SQS", f"https://sqs.{REGION}.amazonaws.com/{ACCOUNT}/sample-queue"),
     (r"TABLE.*ARN", f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/sample-table"),
     (r"TABLE|DYNAMO", "sample-table"),
-    (r"BUCKET", "sample-bucket"),
+    (r"BUCKET", BUCKET),
     (r"FUNCTION.*ARN|LAMBDA.*ARN", f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:sample-function"),
     (r"EVENT_?BUS|BUS_?NAME", "default"),
     (r"ROLE.*ARN|ROLE$", f"arn:aws:iam::{ACCOUNT}:role/sample-role"),
@@ -38,3 +40,9 @@ def guessed_value(name: str) -> str:
         if re.search(pattern, name.upper()):
             return value
     return f"sample-{name.lower().replace('_', '-')}"
+
+
+def of_destination(name: str, value: str) -> str:
+    """The value, or for a bucket that results are written to, one of its own: a copy onto itself is refused."""
+    found = _DESTINATION.search(name.upper())
+    return f"sample-{found[0].lower()}-bucket" if found and value == BUCKET else value

@@ -22,6 +22,8 @@ NOTES_MAX = 2_000
 """How many look-ups are written down at most."""
 EVENT = "event"
 """The source of what the handler is given."""
+_OPPOSITES = {"running": "stopped", "stopped": "running", "enabled": "DISABLED", "true": "false", "false": "true"}
+"""States that a handler may ask for in place of a made-up one."""
 HTTP = "http"
 """The source of answers to requests over HTTP."""
 
@@ -64,6 +66,8 @@ class Observations:
 
     line_of: Callable[[FrameType | None, bool], str]
     notes: list[InVain | Compared] = field(default_factory=list)
+    met: list[Compared] = field(default_factory=list)
+    """Comparisons that were met, with another text for each."""
     texts: dict[str, At] = field(default_factory=dict)
     """The texts that were passed on, with their places: an error that names one tells its place."""
     is_idle: bool = False
@@ -80,6 +84,11 @@ class Observations:
         """Write down a comparison of the user's own code."""
         if not self._is_full and isinstance(other, str) and other and (line := self.line_of(_caller(), False)):
             self.notes.append(Compared(at, str.__str__(other), line))
+
+    def matched(self, at: At, other: str) -> None:
+        """Write down that a made-up text is what the user's own code compares it with."""
+        if not self._is_full and (line := self.line_of(_caller(), False)):
+            self.met.append(Compared(at, _OPPOSITES.get(other.lower(), f"other-{other}"), line))
 
     @property
     def _is_full(self) -> bool:
@@ -252,6 +261,8 @@ class WatchedText(str):  # noqa: SLOT000 - the place is an attribute.
         is_same = str.__eq__(self, other) is True if isinstance(other, str) else False
         if not is_same:
             self._watch.compared(self.redrive_at, other)
+        elif not isinstance(other, WatchedText):  # A text of the code's own.
+            self._watch.matched(self.redrive_at, str(other))
         return is_same
 
     def __ne__(self, other: object) -> bool:

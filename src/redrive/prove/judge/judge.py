@@ -75,6 +75,9 @@ def nothing_accepted(_rule: Rule, _subject: str) -> bool:
     return False
 
 
+_COUNTS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed")
+
+
 @dataclass(frozen=True, slots=True)
 class Judge:
     """What a clean run left behind, and the other rules that the user asked for."""
@@ -93,6 +96,8 @@ class Judge:
     world: ProvedWorld
     drawn: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Kinds of effects whose number follows from what is drawn: the least and the most of some clean runs."""
+    polled: frozenset[str] = frozenset()
+    """The URLs of queues that the handler itself receives from: work whose message is still there is not lost."""
     accepts: Accepts = nothing_accepted
     """What breaks no rule, because somebody has accepted it."""
 
@@ -115,7 +120,7 @@ class Judge:
 
     def at_end(self, performance: Performance) -> Violation | None:
         """A violation once no message is left, except dead letters."""
-        if performance.waiting.dead == 0:
+        if performance.waiting.dead == 0 and not self._is_kept(performance):
             missing = self.missing(performance, Rule.ALL)
             if missing:
                 noun = performance.trigger.noun
@@ -126,10 +131,19 @@ class Judge:
                 return violation
         return self._users()
 
+    def _is_kept(self, performance: Performance) -> bool:
+        """Whether a queue that the handler receives from still has a message: whoever invokes it comes again."""
+        for url in self.polled:
+            asked = {"QueueUrl": url, "AttributeNames": list(_COUNTS)}
+            told = performance.stage.look_up("sqs", "GetQueueAttributes", **asked)["Attributes"]
+            if any(int(told[name]) for name in _COUNTS):
+                return True
+        return False
+
     def after_hopeless_redrive(self, performance: Performance) -> Violation | None:
         """A violation if a redrive without any fault has ended in the dead-letter queue again."""
         missing = self.missing(performance, Rule.UNSTUCK)
-        if not missing:
+        if not missing or self._is_kept(performance):
             return None
         sentence = f"A redrive in which nothing goes wrong does not help: {missing} is still missing."
         return Violation(Rule.UNSTUCK, sentence, missing)

@@ -37,6 +37,15 @@ class Observing(Protocol):
     is_told_all: bool
 
 
+class Time(Protocol):
+    """The time that the code reads."""
+
+    @property
+    def now(self) -> Instant: ...
+
+    def set(self, instant: Instant) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class End:
     """The end of a run: its answer, and what it has printed."""
@@ -75,9 +84,9 @@ class Behaviour:
         self._known: dict[Hashable, _Known] = {}
         self._ends = 0
 
-    def course(self, beginning: Hashable, run: Observing, now: Callable[[], Instant]) -> Course:
+    def course(self, beginning: Hashable, run: Observing, time: Time) -> Course:
         """The course of a run that begins so: with its event, its time, and everything else that it can know then."""
-        return Course(self, self._known.setdefault(beginning, _Known()), run, now)
+        return Course(self, self._known.setdefault(beginning, _Known()), run, time)
 
     def is_tried(self) -> bool:
         """Whether the code runs where the whole course is known."""
@@ -93,12 +102,20 @@ class Behaviour:
 class Course:
     """The course of one run: first without its code, as far as it is known, and then with its code."""
 
-    def __init__(self, behaviour: Behaviour, beginning: _Known, run: Observing, now: Callable[[], Instant]) -> None:
+    def __init__(self, behaviour: Behaviour, beginning: _Known, run: Observing, time: Time) -> None:
         self._behaviour = behaviour
         self._here: _Known | None = beginning
         self._run = run
-        self._now = now
-        self._met: deque[tuple[object, Callable[[], object]]] = deque()
+        self._time = time
+        self._began_at = time.now
+        self.made = 0
+        """How many calls the code has made, pauses apart."""
+        self._met: deque[tuple[object, Callable[[], object], Instant]] = deque()
+
+    @property
+    def began_at(self) -> Instant:
+        """When the run began, and its code begins, whatever time it is after the calls that were made without it."""
+        return self._began_at
 
     def follow(self) -> End | None:
         """Make the calls that are known to come; returns the end of the run, if it is known.
@@ -110,9 +127,9 @@ class Course:
             try:
                 answer = deed.perform(deed.place)
             except CALL_ERRORS as error:
-                self._met.append((deed.asked, _raising(error)))
+                self._met.append((deed.asked, _raising(error), self._time.now))
             else:
-                self._met.append((deed.asked, _returning(answer)))
+                self._met.append((deed.asked, _returning(answer), self._time.now))
             self._observe(before)
         return None if self._here is None or self._here.end is None else self._here.end
 
@@ -121,8 +138,10 @@ class Course:
 
         Errors: Strayed if the code makes another call than was known; as `perform`.
         """
+        self.made += not isinstance(asked, int | float)
         if self._met:
-            known, outcome = self._met.popleft()
+            known, outcome, at = self._met.popleft()
+            self._time.set(at)
             if known != asked:
                 raise self._behaviour.stray()
             return cast("T", outcome())
@@ -160,7 +179,7 @@ class Course:
         if self._here is None:
             return
         met = self._run.met[-1] if len(self._run.met) > before else None
-        self._here = self._here.then.setdefault((self._now(), met), _Known()) if self._run.is_told_all else None
+        self._here = self._here.then.setdefault((self._time.now, met), _Known()) if self._run.is_told_all else None
 
 
 def _returning(answer: object) -> Callable[[], object]:

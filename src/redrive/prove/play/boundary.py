@@ -48,7 +48,7 @@ from redrive.prove.process.subject import Place
 from redrive.prove.process.surroundings import replaced
 from redrive.prove.process.threads import Unordered
 from redrive.prove.process.waiters import ended_waiters
-from redrive.prove.stage.stage import models
+from redrive.prove.stage.stage import is_of_engine
 from redrive.prove.stage.tape import Known, Strayed
 
 T = TypeVar("T")
@@ -81,7 +81,7 @@ class Boundary:
             stack.enter_context(answered_libraries(self.request))
             stack.enter_context(self._state.files.entered(self._state.subject.places))
             stack.enter_context(answered_sql(self.query, self._connected))
-            stack.enter_context(ended_waiters(lambda service: service not in models().specs))
+            stack.enter_context(ended_waiters(lambda service: not is_of_engine(service)))
             stack.enter_context(transport.entered())
             yield
 
@@ -99,6 +99,16 @@ class Boundary:
             return None
         return self._make(seconds, lambda _: self._pause(seconds))
 
+    def leave(self) -> None:
+        """Nothing, unless the run under way, or the leg, has ended. Errors: Known, Died, or what has ended the leg."""
+        state = self._state
+        if state.is_over:
+            raise Known
+        if state.escape is not None:
+            raise state.escape
+        if state.running and state.running[-1].death is not None:
+            raise Died
+
     def ask(self, client: BaseClient, operation: str, params: Params) -> object:
         """Answer a call of a boto3 client."""
         if self._transport is None:
@@ -112,12 +122,14 @@ class Boundary:
                 raise state.threads.refuse(f"a thread that goes on by itself calls {call}")
             if state.running and state.improvised is not None:
                 state.improvised.provide(state.stage, call)
-            if call.service not in models().specs:
+            if not is_of_engine(call.service):
                 self._note_guess(call)
             if not self.is_handlers:
                 note_guess = functools.partial(self._note_guess, call)
                 return transport.send(
-                    Asked(client, call, params, Way.NORMAL, lambda _: None, note_guess, state.read_json)
+                    Asked(
+                        client, call, params, Way.NORMAL, lambda _: None, note_guess, state.read_json, state.web.given
+                    )
                 )
             if self._has_course:
                 call = replace(call, params=kept(call.params))
@@ -227,7 +239,10 @@ class Boundary:
         ):
             goes_on = any(map(state.goes_on, parts_of(call)))
             note_guess = functools.partial(self._note_guess, call)
-            asked = Asked(client, call, params, passage.way, passage.take_effect, note_guess, state.read_json, goes_on)
+            asked = Asked(
+                client, call, params, passage.way, passage.take_effect, note_guess, state.read_json, state.web.given,
+                goes_on,
+            )  # fmt: skip
             passage.answer = transport.send(asked)
         return passage.answer
 
@@ -252,10 +267,7 @@ class Boundary:
     ) -> Iterator[Passage]:
         """One call of the handler, with the faults that strike at it. The code inside makes the call."""
         state, run = self._state, self._state.running[-1]
-        if state.is_over:
-            raise Known
-        if run.death is not None:
-            raise Died
+        self.leave()
         index, strikes = self._reach(call)
         is_resumed = False
         while others := [strike for strike in strikes if strike.fault in LETS_IN]:
@@ -360,7 +372,7 @@ class Boundary:
 
     def beside(self, act: Callable[[], object]) -> None:
         """Have other runs begin and end while this one is paused."""
-        with self._inside(False):
+        with self._inside(False), self._state.surroundings.kept():
             self._state.threads.beside(act)
         self._state.surroundings.move_to(self._state.stage.now)
 

@@ -78,7 +78,7 @@ class Performance:
         self.stage = Stage(self, seed=seed)
         self.surroundings = Surroundings()
         self._keys: dict[str, tuple[str, ...]] = {}
-        threads = Threads(self._is_handlers, lambda: self.stage.now, self._sleep)
+        threads = Threads(self._is_handlers, lambda: self.stage.now, self._sleep, self._leave)
         read_json = functools.cache(self._guessed_document)
         web = Web(given, read_json)
         self.web = web
@@ -338,6 +338,9 @@ class Performance:
 
     def _sleep(self, seconds: float) -> None:
         self._boundary.sleep(seconds)
+
+    def _leave(self) -> None:
+        self._boundary.leave()
 
     def _guessed_document(self) -> Document:
         """What answers over HTTP say that nobody has given: what the handler reads of them."""

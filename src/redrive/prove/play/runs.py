@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from redrive.core.clock import Instant
 from redrive.core.documents import load_json
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.invoke.runtime.context import LambdaContext
@@ -73,9 +74,11 @@ class Runs:
             return self._played(invocation, run)
         remembered = "" if run.environment.idle is None else run.environment.idle.told
         beginning = (invocation.function_arn, invocation.request_id, invocation.payload, run.deadline_at, remembered)
-        run.course = behaviour.course((state.stage.now, *beginning), run, lambda: state.stage.now)
+        run.course = behaviour.course((state.stage.now, *beginning), run, _Time(state))
         end = run.course.follow()
         if end is None or end.is_remembered or behaviour.is_tried():
+            state.stage.clock.set(run.course.began_at)
+            state.surroundings.begin(f"run {invocation.request_id}", state.stage.now)
             end = self._played(invocation, run)
             if state.escape is None and run.death is None:
                 run.course.ended(end)
@@ -122,7 +125,8 @@ class Runs:
             try:
                 modules = run.environment.modules if state.environments.are_kept else None
                 with run.subject.environment(modules) as handler:
-                    state.environments.begin(run.environment, run.subject, asked=len(run.met) - 1)
+                    asked = len(run.met) - 1 if run.course is None else run.course.made
+                    state.environments.begin(run.environment, run.subject, asked=asked)
                     return run_handler(handler, invocation.payload, context, invocation.request_id)
             except Exception as error:  # noqa: BLE001 - the user's module may raise any exception.
                 return error_answer(error, invocation.request_id)
@@ -144,6 +148,21 @@ class Runs:
         if invocation.function_arn not in self._contexts:
             self._contexts[invocation.function_arn] = run_variables(self._state.stage, invocation)
         return self._contexts[invocation.function_arn]
+
+
+class _Time:
+    """The time of the stage, and of the code that runs on it."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    @property
+    def now(self) -> Instant:
+        return self._state.stage.now
+
+    def set(self, instant: Instant) -> None:
+        self._state.stage.clock.set(instant)
+        self._state.surroundings.move_to(instant)
 
 
 def _own_lines(answer: Answer, subject: Subject) -> tuple[str, ...]:

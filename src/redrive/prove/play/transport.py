@@ -39,9 +39,10 @@ from redrive.gateway.botocore_http import body_of, request_of, response_to
 from redrive.prove.calls.absent import guessed_answer
 from redrive.prove.calls.batches import with_last_refused, without_last
 from redrive.prove.calls.calls import Call, Params
+from redrive.prove.calls.given import NOTHING_GIVEN, Given
 from redrive.prove.calls.outside import made_up_answer
 from redrive.prove.process.surroundings import replaced
-from redrive.prove.stage.stage import SCOPE, Stage, models
+from redrive.prove.stage.stage import SCOPE, Stage, is_of_engine
 from redrive.wire.message import HttpRequest, HttpResponse
 
 ENDPOINT_URL = "http://in-process.redrive.internal"
@@ -96,6 +97,8 @@ class Asked:
     guessed: Callable[[], None] = lambda: None
     read: Callable[[], Mapping[str, object]] = dict
     """What the handler reads of JSON in answers: made-up bodies have it."""
+    given: Given = NOTHING_GIVEN
+    """What somebody has said of made-up answers."""
     goes_on: bool = False
     """Whether what it sends reaches another function under the same proof: then the engine passes it on."""
 
@@ -103,7 +106,7 @@ class Asked:
     def is_outside(self) -> bool:
         """Whether the call is an effect by itself, and not what it leaves in the engine."""
         is_told = self.call.service in TELLING_SERVICES and not self.goes_on
-        return self.call.service not in models().specs or is_told
+        return not is_of_engine(self.call.service) or is_told
 
     @property
     def question(self) -> tuple[object, ...]:
@@ -374,7 +377,8 @@ def _outside_answer(asked: Asked) -> object:
     shape = _operation(asked).output_shape
     answer: Params = {}
     for serial in range(2 if asked.way is Way.RETRIED else 1):
-        answer = made_up_answer(asked.call, shape, serial, asked.read())
+        given = asked.given.reply(asked.call.service, asked.call.operation)
+        answer = made_up_answer(asked.call, shape, serial, asked.read(), given)
         if asked.way is Way.PARTLY:
             answer = with_last_refused(asked.call, answer)
         asked.noted(answer)

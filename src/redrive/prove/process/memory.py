@@ -25,8 +25,8 @@ from enum import Enum
 from pathlib import PurePath
 from re import Pattern
 from typing import Any, NamedTuple, Protocol
-from uuid import UUID
 
+from redrive.core.entropy import UUID
 from redrive.prove.process.surroundings import replaced
 
 OBJECTS_MAX = 20_000

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 import time_machine
 
 from redrive.core.clock import SECOND_MS, Instant
-from redrive.core.entropy import seeded_process
+from redrive.core.entropy import Randomness, seeded_process
 
 Sleep = Callable[[float], None]
 
@@ -32,14 +32,14 @@ class Surroundings:
         self.reached: list[str] = []
         """The addresses to which the code tried to connect."""
         self._printed = io.StringIO()
-        self._reseed: Callable[[str], None] = _nothing
+        self._randomness: Randomness | None = None
         self._traveller: time_machine.Traveller | None = None
 
     @contextmanager
     def entered(self, now: Instant, sleep: Sleep) -> Iterator[None]:
         """Take over the process. `sleep` replaces `time.sleep` meanwhile."""
         with contextlib.ExitStack() as stack:
-            self._reseed = stack.enter_context(seeded_process())
+            self._randomness = stack.enter_context(seeded_process())
             stack.enter_context(replaced(socket.socket, "connect", self._refuse))
             stack.enter_context(replaced(socket.socket, "connect_ex", self._refuse))
             stack.enter_context(replaced(socket.socket, "sendto", self._refuse_datagram))
@@ -65,8 +65,13 @@ class Surroundings:
 
     def begin(self, seed: str, now: Instant) -> None:
         """Reset the process: its randomness and its time begin anew."""
-        self._reseed(seed)
+        if self._randomness is not None:
+            self._randomness.begin(seed)
         self.move_to(now)
+
+    def kept(self) -> contextlib.AbstractContextManager[None]:
+        """While entered, other runs draw what they draw, as in processes of their own."""
+        return contextlib.nullcontext() if self._randomness is None else self._randomness.kept()
 
     def move_to(self, now: Instant) -> None:
         """Set the time that the user's code reads."""
@@ -113,7 +118,3 @@ def replaced(place: object, name: str, value: object) -> Iterator[None]:
         yield
     finally:
         setattr(place, name, original)
-
-
-def _nothing(_: str) -> None:
-    """No process has been taken over yet."""

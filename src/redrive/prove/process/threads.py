@@ -54,13 +54,19 @@ class Unordered(BaseException):
 class Threads:
     """Whose turn it is among the threads of the process, while a handler runs."""
 
-    def __init__(self, is_running: Callable[[], bool], now: Callable[[], Instant], sleep: Sleep) -> None:
-        """`is_running` says whether code of the handler is running; `sleep` advances virtual time."""
+    def __init__(
+        self, is_running: Callable[[], bool], now: Callable[[], Instant], sleep: Sleep, leave: Callable[[], None]
+    ) -> None:
+        """`is_running` says whether code of the handler is running; `sleep` advances virtual time.
+
+        `leave` raises what ends a run if the run has ended already: code on its way out waits for nothing.
+        """
         self.trouble: Unordered | None = None
         """Why threads could not run in sequence; None if they could."""
         self._is_running = is_running
         self._now = now
         self._sleep = sleep
+        self._leave = leave
         self._owner = get_ident()
         self._strangers: WeakSet[threading.Thread] = WeakSet()
         self._initialised: WeakSet[ThreadPoolExecutor] = WeakSet()
@@ -193,6 +199,7 @@ class Threads:
             self._owner = mine
 
     def _wait(self, condition: threading.Condition, timeout: float | None) -> bool:
+        self._leave()
         # Without a timeout somebody has to end the wait: perhaps a thread that a library has started by itself.
         look = LOOKS_S if timeout is None or any(thread.is_alive() for thread in self._strangers) else 0
         for _ in range(LOOKS_MAX if timeout is None and look else 1):

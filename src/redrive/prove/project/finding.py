@@ -14,10 +14,12 @@ import yaml
 
 from redrive.packaging.samconfig import NAMES
 from redrive.prove.guess.reading import parsed
+from redrive.prove.project.serverless import NAMES as SERVICES
 
 _USUAL = ("template.yaml", "template.yml", "template.json")
 _MARKS = re.compile(r"AWSTemplateFormatVersion|AWS::Serverless-2016-10-31|[\"']?Type[\"']?\s*:\s*[\"']?AWS::")
 _RESOURCES = re.compile(r"^\s*\{?\s*[\"']?Resources[\"']?\s*:\s*(\{|$)", re.MULTILINE)
+_SERVICE = re.compile(r"^functions\s*:", re.MULTILINE)
 _SKIPPED = frozenset({
     "node_modules", "venv", "site-packages", "cdk.out", "tests", "test", "__pycache__", "build", "dist", "docs",
 })  # fmt: skip
@@ -38,11 +40,14 @@ class HandlerFile:
 
 
 def find_templates(directory: Path) -> list[Path]:
-    """The templates of a project, the likeliest kind alone: SAM and CloudFormation, the CDK's output, Terraform's plan.
+    """The templates of a project, the likeliest kind alone: SAM and CloudFormation, the Serverless
+    Framework's service, the CDK's output, Terraform's plan.
 
     What `sam build` has written is not taken: the histories are to name the lines that a person changes.
     """
-    for found in (_configured(directory), _of_folder(directory), _of_cdk(directory), _plans(directory)):
+    for found in (
+        _configured(directory), _of_folder(directory), _services(directory), _of_cdk(directory), _plans(directory)
+    ):  # fmt: skip
         if found:
             return found
     return _below(directory)
@@ -57,7 +62,7 @@ def hint_for(directory: Path) -> str:
             "This is a project of Terraform: `terraform plan -out plan.tfplan && terraform show -json plan.tfplan > "
             "plan.json`, then `redrive prove`."
         )
-    if any((directory / f"serverless.{end}").is_file() for end in ("yml", "yaml", "ts", "js")):
+    if any((directory / f"serverless.{end}").is_file() for end in ("ts", "js")):
         return (
             "This is a project of the Serverless Framework: `serverless package`, then `redrive prove --template "
             ".serverless/cloudformation-template-update-stack.json`."
@@ -117,7 +122,17 @@ def _of_folder(directory: Path) -> list[Path]:
     if usual:
         return usual[:1]
     others = [file for pattern in ("*.yaml", "*.yml", "*.json", "*.template") for file in directory.glob(pattern)]
-    return sorted(file for file in others if file.name not in {"packaged.yaml", "packaged.yml"} and _is_template(file))
+    others = [file for file in others if file.name not in {"packaged.yaml", "packaged.yml", *SERVICES}]
+    return sorted(filter(_is_template, others))
+
+
+def _services(directory: Path) -> list[Path]:
+    """The file of a service of the Serverless Framework."""
+    return [
+        file
+        for name in SERVICES
+        if (file := directory / name).is_file() and _SERVICE.search(file.read_text("utf-8", "replace"))
+    ][:1]
 
 
 def _is_template(file: Path) -> bool:
@@ -164,7 +179,9 @@ def _json(file: Path) -> object:
 def _below(directory: Path) -> list[Path]:
     """Templates in folders below, as where several services share a repository."""
     folders = [one for one in _folders(directory) if one != directory]
-    return [file for folder in folders for file in (_of_folder(folder) or _of_cdk(folder) or _plans(folder))]
+    readers = (_of_folder, _services, _of_cdk, _plans)
+    found = [next((files for read in readers if (files := read(folder))), []) for folder in folders]
+    return [file for files in found for file in files]
 
 
 def _folders(directory: Path) -> Iterator[Path]:

@@ -1,6 +1,7 @@
 """A project's template, of whatever kind, as CloudFormation after its transforms; where its code lies.
 
-SAM and CloudFormation are read as they are, the output of the CDK with its assets, and a plan of Terraform translated.
+SAM and CloudFormation are read as they are, the output of the CDK with its assets; a plan of Terraform and a service of
+the Serverless Framework are translated.
 What AWS would look up elsewhere (exports, parameters, secrets) is made up, and said so.
 """
 
@@ -21,9 +22,11 @@ from redrive.prove.project.assets import asset_code
 from redrive.prove.project.functions import FUNCTION, ProjectFunction, functions_of
 from redrive.prove.project.nodes import STUB, items_of, mentioned, properties_of, replaced, resources_of, stubbed
 from redrive.prove.project.parameters import missing_parameters, parameters_of
+from redrive.prove.project.serverless import is_service, service_template
 from redrive.prove.project.terraform import is_plan, translated
 from redrive.services.cloudformation.model.stack import Blueprint
 from redrive.services.cloudformation.transforms.expansion import expanded
+from redrive.services.lambda_.limits import RUNTIMES_RETIRED
 
 _SAM_FUNCTION = "AWS::Serverless::Function"
 _LAYER = "AWS::Serverless::LayerVersion"
@@ -31,6 +34,7 @@ _APIS = ("AWS::Serverless::Api", "AWS::Serverless::HttpApi")
 _STATE_MACHINE = "AWS::Serverless::StateMachine"
 _INVALID = re.compile(r"Resource with id \[(?P<name>[^\]]+)\] is invalid")
 _LOOKED_UP = re.compile(r"\{\{resolve:(?P<place>[^}]*)\}\}")
+_RUNTIME = "python3.12"
 _TRIES_MAX = 30
 """After so many resources that SAM refuses, the template is refused."""
 
@@ -67,6 +71,10 @@ def read_template(file: Path, given: Mapping[str, str], scope: Scope) -> Project
         if is_plan(root):
             found = translated(root, file)
             return _looked_up(ProjectTemplate(file, found.root, found.code, found.layers, {}, found.guesses))
+        if is_service(root):
+            service = service_template(root, file.resolve().parent)
+            read = _read(file, service.root, given, scope)
+            return replace(read, guesses={**service.guesses, **read.guesses})
         return _read(file, root, given, scope)
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"The template {file} cannot be read: {error}.", exit_code=2) from error
@@ -211,8 +219,24 @@ def _expanded(template: ProjectTemplate, scope: Scope) -> ProjectTemplate:
             "--template-stage Processed", exit_code=2,
         )  # fmt: skip
     after = read_root(blueprint.body)
+    retired = _with_served_runtimes(after)
     if refused and not any(True for _ in resources_of(after, FUNCTION)):
         raise UserError(
             f"The template {template.file} cannot be used: {next(iter(refused.values()))}", exit_code=2
         )  # fmt: skip
-    return replace(template, root=after, refused=refused)
+    return replace(template, root=after, refused=refused, guesses={**template.guesses, **retired})
+
+
+def _with_served_runtimes(root: Mapping[str, Node]) -> dict[str, str]:
+    """Give functions of a Python that Lambda no longer takes a later one; returns what is told of it.
+
+    A handler runs in the Python of the proof in any case: the runtime matters to the deployment alone.
+    """
+    told = {}
+    for name, resource in resources_of(root, FUNCTION):
+        properties = properties_of(resource)
+        runtime = properties.get("Runtime")
+        if isinstance(runtime, str) and runtime.startswith("python") and runtime in RUNTIMES_RETIRED:
+            properties["Runtime"] = _RUNTIME
+            told[f"runtime of {name}"] = f"{_RUNTIME}, because Lambda no longer takes {runtime}"
+    return told

@@ -173,6 +173,7 @@ class _Lesson:
             invariants=self.options.invariants,
             world=self.world,
             drawn=self.draws.ranges,
+            polled=_polled(events),
         )
         performance.load(self.beginning)
         kinds: Counter[str] = Counter()
@@ -243,6 +244,15 @@ def _passing(performance: Performance, events: Iterable[Event]) -> frozenset[tup
                 rows.setdefault(part.operation, set()).add((part.target, performance.journal.label_of(part)))
     made = rows.get("PutItem", set()) | rows.get("UpdateItem", set())
     return frozenset(made & rows.get("DeleteItem", set()))
+
+
+def _polled(events: Iterable[Event]) -> frozenset[str]:
+    """The queues that the handler itself receives from."""
+    return frozenset(
+        str(event.call.params.get("QueueUrl"))
+        for event in events
+        if isinstance(event, Called) and event.call.operation == "ReceiveMessage" and event.times
+    )
 
 
 def _calls_of(events: Iterable[Event]) -> list[Call]:

@@ -56,6 +56,8 @@ class Options:
     """Which faults are tried."""
     label: str = ""
     """What the function is called in its project, if that is neither its logical id nor the handler."""
+    jobs: int = 1
+    """How many processes search. What they find and count does not depend on it."""
     concurrent: int = 1
     """How many different messages are worked on at once: 1 or 2."""
     warm: bool = True

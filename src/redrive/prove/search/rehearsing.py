@@ -20,9 +20,11 @@ from botocore.response import StreamingBody
 from redrive.core.documents import Document, dump_json
 from redrive.core.errors import UserError
 from redrive.prove.calls.calls import Call, Params, as_sent, call_of, mapping_of
-from redrive.prove.calls.given import Given, GivenObject
-from redrive.prove.guess.causes import Mend, mends_for_nothing
+from redrive.prove.calls.given import Given, GivenObject, GivenReply
+from redrive.prove.guess.causes import Content, Mend, mends_for_nothing
+from redrive.prove.guess.contents import PLAIN_FILE, FileContent
 from redrive.prove.guess.hints import Hint, Hints, overlaid
+from redrive.prove.guess.plausible import FAILED, MORE
 from redrive.prove.guess.watched import EVENT, At, Observations, WatchedBytes, plain
 from redrive.prove.play.events import Called, Ended, Ending, Event
 from redrive.prove.play.performance import Performance
@@ -33,12 +35,15 @@ from redrive.prove.search.clean import play_clean
 from redrive.prove.stage.furnished import plain_row
 from redrive.prove.stage.queried_keys import queried_values
 from redrive.prove.stage.reports import refitted
+from redrive.prove.stage.stage import models
 from redrive.prove.stage.trigger import Trigger
 
 TRIES_MAX = 20
 """How often a handler that fails is tried with changed guesses."""
 NOTHING_TRIES_MAX = 12
 """How often a handler is tried that does not fail, and changes nothing."""
+REPLY = "answer to "
+"""How the source of an answer of a service begins that the engine does not have; the call follows."""
 _SETTLES = frozenset({"ChangeMessageVisibility", "DeleteMessage", "DeleteMessageBatch"})
 """Calls about the message itself, which are no work."""
 
@@ -94,7 +99,10 @@ def rehearse(set_up: Callable[[Hints], Setting], asked: Asked) -> Hints:
             break
         base, mend, line = waiting.pop(0)
         changed = base.with_hint(Hint(mend, line))
-        after = _try(set_up(changed), asked)
+        try:
+            after = _try(set_up(changed), asked)
+        except UserError:  # The world cannot be so, as with a row of no type.
+            continue
         if after.signature in seen:
             continue
         seen.add(after.signature)
@@ -134,15 +142,22 @@ def _try(setting: Setting, asked: Asked) -> _Tried:
     is_done = not failure and has_effect(events)
     if is_done:
         return _Tried(("done",), (), len(events), is_done=True)
-    mends = [(mend, seen.line) for seen in reversed(subject.raised) for mend in seen.mends]
+    mends: list[tuple[Mend, str]] = [(mend, seen.line) for seen in reversed(subject.raised) for mend in seen.mends]
     mends += [(mend, "a call that finds nothing") for mend in answers.absent]
     if not failure:
         mends += [(mend, _line(subject.watch, mend)) for mend in mends_for_nothing(subject.watch)]
+    mends = [one for one in mends if not _would_go_on(one[0])]
     last = subject.raised[-1] if subject.raised else None
     calls = sum(isinstance(one, Called) for one in performance.events)
     places = tuple((str(mend.at), str(mend.value)) for mend, _ in mends)
     ended = (failure.partition("\n")[0], last and (last.told, last.line), calls, places)
     return _Tried(ended, mends, calls, has_failed=bool(failure))
+
+
+def _would_go_on(mend: Mend) -> bool:
+    """Whether a change would say that an answer has a further page, or that something has failed."""
+    last = str(mend.at.path[-1]) if mend.at.path else ""
+    return mend.at.source.startswith(REPLY) and bool(MORE.search(last) or FAILED.search(last))
 
 
 def _line(watch: Observations, mend: Mend) -> str:
@@ -194,11 +209,13 @@ class _Answers:
             self.absent.append(Mend(At(source)))
 
     def _watched(self, call: Call, answer: object) -> object:
-        source = _source_of(call)
+        source = _source_of(call) or _source_of_reply(call, answer)
         if not source or not isinstance(answer, dict):
             return answer
         self._asked.calls[source] = call
         at = At(source)
+        if call.operation == "ReceiveMessage" and not answer.get("Messages"):
+            self.absent.append(Mend(at.below("Messages").below(0).below("Body")))
         body = answer.get("Body")
         if body is not None and hasattr(body, "read"):
             content = body.read()
@@ -223,6 +240,8 @@ def _source_of(call: Call) -> str:
         case "dynamodb", "Query" | "Scan":
             asked = ", ".join(f"{name} {value}" for name, value in plain_row(queried_values(call.params)).items())
             return f"row of {call.target} with {asked}" if asked else f"row of {call.target}"
+        case "sqs", "ReceiveMessage":
+            return f"messages of the queue {_queue_in(call)}"
         case "s3", "GetObject" | "HeadObject":
             return f"object {call.target}/{call.params.get('Key')}"
         case "secretsmanager", "GetSecretValue":
@@ -235,12 +254,36 @@ def _source_of(call: Call) -> str:
             return ""
 
 
-def provided(hints: Hints, asked: Asked) -> Given:
-    """What the changes put into the world beforehand."""
+def _queue_in(call: Call) -> str:
+    return str(call.params.get("QueueUrl")).rpartition("/")[2]
+
+
+def _source_of_reply(call: Call, answer: object) -> str:
+    """The source of an answer that was made up; empty if the engine has given it, or if it has a stream."""
+    is_engines = call.service in models().specs
+    if is_engines or not isinstance(answer, dict) or any(hasattr(one, "read") for one in answer.values()):
+        return ""
+    return f"{REPLY}{call.service} {call.operation}"
+
+
+def replies(hints: Hints) -> tuple[GivenReply, ...]:
+    """Made-up answers of services with their changes."""
+    found = []
+    for source in hints.sources:
+        if source.startswith(REPLY):
+            service, _, operation = source.removeprefix(REPLY).partition(" ")
+            members = mapping_of(overlaid({}, [one.mend for one in hints.of(source)]))
+            found.append(GivenReply(service, operation, members, is_partial=True))
+    return tuple(found)
+
+
+def provided(hints: Hints, asked: Asked, file: FileContent = PLAIN_FILE) -> Given:
+    """What the changes put into the world beforehand. Objects of which nothing is known are like `file`."""
     rows: dict[str, tuple[Document, ...]] = {}
     objects: list[GivenObject] = []
     secrets: dict[str, str] = {}
     parameters: dict[str, str | tuple[str, ...]] = {}
+    messages: dict[str, tuple[str, ...]] = {}
     for source in hints.sources:
         call = asked.calls.get(source)
         mends = [one.mend for one in hints.of(source)]
@@ -248,9 +291,13 @@ def provided(hints: Hints, asked: Asked) -> Given:
             case Call(service="dynamodb", target=table):
                 rows[table] = (*rows.get(table, ()), _row(call, mends))
             case Call(service="s3"):
-                body = overlaid(asked.bodies.get(source), mends)
-                text = body if isinstance(body, str) else dump_json(body)
-                objects.append(GivenObject(call.target, str(call.params["Key"]), text.encode()))
+                objects.append(
+                    GivenObject(call.target, str(call.params["Key"]), _body(asked.bodies.get(source), mends, file))
+                )
+            case Call(service="sqs"):
+                received = mapping_of(overlaid({"Messages": [{"Body": "{}"}]}, mends))["Messages"]
+                message = mapping_of(received[0] if isinstance(received, list) and received else None)
+                messages[_queue_in(call)] = (_text(message.get("Body", "{}")),)
             case Call(service="secretsmanager"):
                 made = mapping_of(overlaid({"SecretString": "sample"}, mends))
                 secrets[str(call.params["SecretId"])] = _text(made["SecretString"])
@@ -259,7 +306,13 @@ def provided(hints: Hints, asked: Asked) -> Given:
                 parameters[str(call.params["Name"])] = _text(made["Value"])
             case _:
                 pass
-    return Given(rows=rows, objects=tuple(objects), secrets=secrets, parameters=parameters)
+    return Given(rows=rows, objects=tuple(objects), secrets=secrets, parameters=parameters, messages=messages)
+
+
+def _body(known: str | None, mends: Sequence[Mend], file: FileContent) -> bytes:
+    if known is None and all(mend.value is Content.ANY and not mend.at.path for mend in mends):
+        return file.body
+    return _text(overlaid(known, mends)).encode()
 
 
 def _row(call: Call, mends: Sequence[Mend]) -> Document:

@@ -7,21 +7,24 @@ tables alone that it depends on, and with what it has left in them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
 from redrive.store.api import Step
-from redrive.store.contents import EXPIRING, SEQUENCES, ContentStore, StaleRead
+from redrive.store.contents import EXPIRING, RESOURCES, SEQUENCES, ContentStore, StaleRead
 from redrive.store.database import Row
 
 T = TypeVar("T")
 
 Rows = tuple[Row, ...]
+_Depends = tuple[tuple[int, ...], tuple[str, ...]]
+"""The tables, and the kinds of resources, that an answer depends on."""
 
-ADDED_TO = frozenset({"attempts", "links", "log_events", "moves", "notes"})
+ADDED_TO = frozenset({"log_events"})
 """Tables without keys, to which steps add rows: an answer that only adds to them does not depend on them."""
-CACHED = frozenset({"facts", "resources"})
+CACHED = frozenset({"facts"})
 """Tables that steps may read from a cache, without a statement: all answers depend on them."""
 _UNKNOWN = -1
 
@@ -49,10 +52,13 @@ class Asked(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """An answer, and what it has left behind: the new contents of tables, and the rows that it has added to others."""
+    """An answer, and what it has left behind: the new contents of tables, the new resources of some kinds, and the rows
+    that it has added to tables.
+    """
 
     answer: object
     written: Sequence[tuple[int, int]]
+    resources: Sequence[tuple[str, int]]
     added: Sequence[tuple[int, Rows]]
 
 
@@ -75,13 +81,19 @@ class Contents:
         self._unread = set(range(len(store.tables)))
         self._adding = frozenset(self._index[table] for table in ADDED_TO)
         self._always = frozenset(self._index[table] for table in CACHED)
-        self._answers: dict[object, dict[tuple[int, ...], dict[tuple[int, ...], _Known]]] = {}
+        self._resources = self._index[RESOURCES]
+        self._by_kind: dict[int, dict[str, int]] = {}
+        """The resources of each kind, as a content, by the content of the whole table."""
+        self._spliced: dict[tuple[int, str, int], int] = {}
+        self._answers: dict[object, dict[_Depends, dict[tuple[int, ...], _Known]]] = {}
         self._is_asking = False
         self._is_simple = True
         self._is_lazy = True
         """Whether the tables in ADDED_TO may stay empty in the store: until a step reads one of them."""
         self._read: set[int] = set()
         self._written: set[int] = set()
+        self._kinds: set[str] = set()
+        self._kinds_written: set[str] = set()
         self._added: dict[int, Rows] = {}
 
     def save(self) -> World:
@@ -128,6 +140,8 @@ class Contents:
                 self.known += 1
                 for at, number in known.written:
                     self._current[at] = number
+                for kind, number in known.resources:
+                    self._current[self._resources] = self._with_kind(self._current[self._resources], kind, number)
                 for at, rows in known.added:
                     self._current[at] = self._with(at, rows)
                 return cast("T", known.answer)
@@ -140,10 +154,31 @@ class Contents:
                 return known
         return None
 
-    def _contents(self, tables: Sequence[int], current: Sequence[int]) -> tuple[int, ...]:
-        """The contents of these tables, if these are the contents of all tables."""
+    def _contents(self, depends: _Depends, current: Sequence[int]) -> tuple[int, ...]:
+        """The contents of these tables and kinds of resources, if these are the contents of all tables."""
+        tables, kinds = depends
         items, expiring = self._index["items"], self._index[EXPIRING]
-        return tuple([current[at] if at != expiring else self._expiring_of(current[items]) for at in tables])
+        found = [current[at] if at != expiring else self._expiring_of(current[items]) for at in tables]
+        by_kind = self._kinds_of(current[self._resources])
+        return (*found, *[by_kind.get(kind, _UNKNOWN) for kind in kinds])
+
+    def _kinds_of(self, resources: int) -> Mapping[str, int]:
+        """The contents of the kinds of resources, in a content of the whole table."""
+        known = self._by_kind.get(resources)
+        if known is None:
+            grouped = itertools.groupby(self._rows[resources], key=lambda row: str(row[0]))
+            known = {kind: self._number(self._resources, tuple(rows)) for kind, rows in grouped}
+            self._by_kind[resources] = known
+        return known
+
+    def _with_kind(self, resources: int, kind: str, number: int) -> int:
+        """The content of the whole table with other resources of a kind."""
+        key = (resources, kind, number)
+        if key not in self._spliced:
+            others = [row for row in self._rows[resources] if row[0] != kind]
+            rows = sorted([*others, *(self._rows[number] if number != _UNKNOWN else ())])
+            self._spliced[key] = self._number(self._resources, tuple(rows))
+        return self._spliced[key]
 
     def _expiring_of(self, items: int) -> int:
         number = self._expiring.get(items)
@@ -158,6 +193,7 @@ class Contents:
         before = self._current.copy()
         self._is_asking = self._is_simple = True
         self._read, self._written, self._added = set(), set(), {}
+        self._kinds, self._kinds_written = set(), set()
         self._store.begin_touching()
         try:
             answer = self._answer_of(asked, before)
@@ -165,11 +201,18 @@ class Contents:
             self._is_asking = False
         self._look()
         if self._is_simple:
-            depends = tuple(sorted((self._read | self._written | self._always) - self._added.keys()))
+            written = self._written - self._added.keys() - {self._resources}
+            tables = (self._read | written | self._always) - self._added.keys()
+            depends = tuple(sorted(tables)), tuple(sorted(self._kinds))
             key = (asked.key, asked.place) if asked.draws() else asked.key
-            written = [(at, self._current[at]) for at in sorted(self._written - self._added.keys())]
+            by_kind = self._kinds_of(self._current[self._resources])
             by_contents = self._answers.setdefault(key, {}).setdefault(depends, {})
-            by_contents[self._contents(depends, before)] = _Known(answer, written, list(self._added.items()))
+            by_contents[self._contents(depends, before)] = _Known(
+                answer,
+                [(at, self._current[at]) for at in sorted(written)],
+                [(kind, by_kind.get(kind, _UNKNOWN)) for kind in sorted(self._kinds_written)],
+                list(self._added.items()),
+            )
         return answer
 
     def _answer_of(self, asked: Asked[T], before: Sequence[int]) -> T:
@@ -180,6 +223,7 @@ class Contents:
             self._look()
             self._current = list(before)
             self._read, self._written, self._added = set(), set(), {}
+            self._kinds, self._kinds_written = set(), set()
             return asked.answer()
 
     def _bring(self) -> None:
@@ -209,7 +253,11 @@ class Contents:
         written = {self._index[table] for table in touched.written_to}
         self._read |= {self._index[table] for table in touched.read}
         self._written |= written
+        self._kinds |= touched.kinds
+        self._kinds_written |= touched.kinds_written
         touched.read, touched.written_to = set(), set()
+        touched.kinds.clear()
+        touched.kinds_written.clear()
         if touched.stale:
             for at in written & self._adding:
                 rows = self._store.content(self._store.tables[at])

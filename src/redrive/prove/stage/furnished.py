@@ -1,4 +1,4 @@
-"""What is there before the first run: rows, objects, secrets and parameters, as they are given or guessed."""
+"""What is there before the first run: rows, objects, messages, secrets and parameters, as they are given or guessed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError, UserError
+from redrive.prove.calls.calls import Call
 from redrive.prove.calls.given import Given
-from redrive.prove.stage.stage import Stage
+from redrive.prove.stage.stage import SCOPE, Stage
 from redrive.prove.stage.tables import Improvised
 
+_QUEUES = f"https://sqs.{SCOPE.region}.amazonaws.com/{SCOPE.account}/"
 _TYPES = frozenset({"S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"})
 
 
@@ -31,6 +33,11 @@ def furnish(stage: Stage, given: Given, improvised: Improvised | None = None) ->
             improvised.provide_bucket(stage, one.bucket)
         what = f"The object {one.bucket}/{one.key}"
         _write(stage, what, "s3", "PutObject", Bucket=one.bucket, Key=one.key, Body=one.body)
+    for queue, bodies in given.messages.items():
+        if improvised is not None:
+            improvised.provide(stage, Call("sqs", "SendMessage", queue, {"QueueUrl": f"{_QUEUES}{queue}"}))
+        for body in bodies:
+            _write(stage, f"A message of {queue}", "sqs", "SendMessage", QueueUrl=f"{_QUEUES}{queue}", MessageBody=body)
     for name, text in given.secrets.items():
         try:
             stage.call("secretsmanager", "CreateSecret", Name=name, SecretString=text)

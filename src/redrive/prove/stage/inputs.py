@@ -18,6 +18,7 @@ from redrive.prove.stage.retriers import REDRIVABLE_MS, SENT_AGAIN_WITHIN_MS, US
 from redrive.prove.stage.rules import READY_AFTER_MS, RETRIES_MAX
 from redrive.prove.stage.sampled import Wanted
 from redrive.prove.stage.stage import SCOPE, START, Stage
+from redrive.prove.stage.subscriptions import DATA, sample_subscription
 from redrive.prove.stage.trigger import SAMPLE_EVENT, TIMEOUT_S, Kind, Trigger, create_role, empty_archive
 from redrive.services.scheduler.model.executions import Execution, execution_id, rendered_input
 
@@ -107,6 +108,8 @@ def _plain(
     if given is not None:
         return given, {}
     made, added = sample_object(reading, ())
+    if reading is not None and DATA in reading.paths:
+        return (dump_json(made | sample_subscription(START)),), {"event": "of a subscription filter of CloudWatch Logs"}
     noun = "input" if kind is Kind.TASK else "event"
     return (dump_json(made or {"id": "sample-1"}),), {f"{name} of the {noun}": why for name, why in added.items()}
 

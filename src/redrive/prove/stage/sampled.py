@@ -11,6 +11,7 @@ from redrive.core.documents import Document, dump_json
 from redrive.core.errors import UserError
 from redrive.languages.event_pattern import Pattern, sample
 from redrive.languages.event_pattern.conditions import Equals
+from redrive.prove.guess.contents import content_for
 from redrive.prove.guess.reading import EventPath, Reading
 from redrive.prove.guess.samples import Shape, completed, copied, names_of_shapes, shape_for, shapes_of_type
 
@@ -49,6 +50,7 @@ def sampled(envelope: Document, wanted: Wanted, *, rule_name: str = "", pattern:
     guesses: dict[str, str] = {}
     if shape is not None:
         event |= copied(shape)
+        _with_suffix(event, wanted.file)
     if isinstance(event["detail"], dict):
         added = completed(event, wanted.reading)
         guesses |= {f"{path} of the event": f"made up, because {place} reads it" for path, place in added.items()}
@@ -61,6 +63,15 @@ def sampled(envelope: Document, wanted: Wanted, *, rule_name: str = "", pattern:
     if shape is not None:
         guesses = {GUESSED: f"{made['source']}, {made['detail-type']}; {shape.documentation}", **guesses}
     return Sampled(dump_json(made), guesses)
+
+
+def _with_suffix(event: Document, file: Path | None) -> None:
+    """Give the object that an event of S3 tells of a name that ends as those of the files that the handler reads."""
+    detail = event["detail"]
+    held = detail.get("object") if isinstance(detail, dict) else None
+    if file is not None and isinstance(held, dict) and event.get("source") == "aws.s3":
+        key = str(held.get("key"))
+        held["key"] = f"{key.rpartition('.')[0]}.{content_for(file).suffix}"
 
 
 def _shape(wanted: Wanted, pattern: Pattern | None) -> Shape | None:

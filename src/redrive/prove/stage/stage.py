@@ -50,6 +50,9 @@ ROUNDS_MAX = 10_000
 
 _MARSHAL_VERSION = 2  # Later ones write equal values differently, depending on the number of references.
 
+MADE_UP = frozenset({"stepfunctions"})
+"""Services of the engine that it does not answer here: a handler may start any machine, which no template has made."""
+
 DECIDING_TABLES = (
     "activity_tasks", "deliveries", "dedup_receives", "dedup_sends", "executions", "messages", "timers", "tokens",
 )  # fmt: skip
@@ -60,8 +63,8 @@ LEFT_TABLES = (
 )  # fmt: skip
 """The tables whose rows are what runs have left behind."""
 TELLING_TABLES = (
-    "archive_minutes", "attempts", "execution_events", "facts", "links", "log_events", "metrics", "moves", "notes",
-    "runs",
+    "alarm_history", "archive_minutes", "attempts", "execution_events", "facts", "links", "log_events", "metrics",
+    "moves", "notes", "runs",
 )  # fmt: skip
 """The tables whose rows record what happened, and decide nothing."""
 SETTLED_TABLES = ("blobs", "resources")
@@ -80,6 +83,11 @@ class Waiting:
 def models() -> Models:
     """AWS's models, read once: they do not change."""
     return Models()
+
+
+def is_of_engine(service: str) -> bool:
+    """Whether the engine answers the calls of a service; otherwise answers are made up from the service's model."""
+    return service in models().specs and service not in MADE_UP
 
 
 class Attached(Protocol):

@@ -28,7 +28,7 @@ from redrive.prove.proving import replayed_in, searched_in
 from redrive.prove.search.clean import Clean, play_clean
 from redrive.prove.search.draws import DRAWS_LOOKED_AT, Draws, draw_of, draws_of
 from redrive.prove.search.options import DEFAULTS, Options
-from redrive.prove.search.search import Progress
+from redrive.prove.search.order import Progress
 from redrive.prove.stage.positions import skip_to_end
 from redrive.prove.stage.records import put_old_images, table_of
 from redrive.prove.stage.stage import SCOPE, START, Stage

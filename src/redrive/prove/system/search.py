@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from redrive.prove.play.events import Called, Delivered
 from redrive.prove.play.faults import Act, Fault, Leg, Strike
-from redrive.prove.search.search import Search, Stem
+from redrive.prove.search.search import Search
+from redrive.prove.search.stems import Stem
 from redrive.prove.stage.trigger import Kind
 
 _AGAIN = (Fault.AGAIN, Fault.AGAIN_LATE)

@@ -12,7 +12,7 @@ from redrive.prove.play.faults import History
 from redrive.prove.process.subject import Place
 from redrive.prove.search.baseline import Accepted
 from redrive.prove.search.choice import EVERYTHING, Choice
-from redrive.prove.search.search import Searched
+from redrive.prove.search.order import Searched
 from redrive.prove.stage.trigger import Kind
 from redrive.prove.tell.advice.changes.changes import Change
 from redrive.prove.tell.story import Step

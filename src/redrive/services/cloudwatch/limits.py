@@ -27,6 +27,7 @@ HIGH_RESOLUTION_PERIODS_S = (1, 5, 10, 20, 30)
 HIGH_RESOLUTION_AGE_MS_MAX = 3 * HOUR_MS
 MINUTES_AGE_MS_MAX = 15 * DAY_MS
 FIVE_MINUTES_AGE_MS_MAX = 63 * DAY_MS
+HOURS_AGE_MS_MAX = 455 * DAY_MS
 
 # https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricStatistics.html
 STATISTICS_DATAPOINTS_MAX = 1_440
@@ -35,3 +36,37 @@ STATISTICS_DATAPOINTS_MAX = 1_440
 METRICS_PER_PAGE_MAX = 500
 LISTED_AGE_MS_MAX = 14 * DAY_MS
 RECENTLY_ACTIVE_MS = 3 * HOUR_MS
+
+# https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html
+ALARM_PERIODS_S = (10, 20, 30)
+"""The periods of alarms under a minute; longer ones are multiples of 60."""
+EVALUATED_S_MAX = 7 * 86_400
+SHORT_PERIOD_S_END = 3_600
+EVALUATED_S_MAX_SHORT = 86_400
+"""The longest time that an alarm evaluates, for periods of an hour and more, and for shorter ones."""
+ALARM_METRICS_MAX = 10
+ALARM_TAGS_MAX = 50
+ALARMS_DELETED_MAX = 100
+ALARMS_PER_PAGE = 50
+HISTORY_PER_PAGE = 100
+
+# https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/AlarmThatSendsEmail.html
+HISTORY_KEPT_MS = 14 * DAY_MS
+
+# https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutCompositeAlarm.html
+CHILDREN_MAX = 100
+RULE_ELEMENTS_MAX = 500
+PARENTS_MAX = 150
+
+# https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutAlarmMuteRule.html
+MUTE_RULES_PER_PAGE = 50
+MUTE_MS_MIN = 60_000
+MUTE_MS_MAX = 15 * DAY_MS
+
+# https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html
+DASHBOARD_NAME_LENGTH_MAX = 255
+WIDGETS_MAX = 500
+DASHBOARDS_PER_PAGE = 1_000
+DASHBOARDS_DELETED_MAX = 100
+GRID_WIDTH = 24
+GRID_HEIGHT_MAX = 1_000

@@ -1,7 +1,7 @@
-"""CloudWatch Logs: groups, streams, events, filters and retention.
+"""CloudWatch Logs: groups, streams, events, retention, filters with their metrics and subscriptions, Insights queries.
 
 https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/Welcome.html
 
-Left out on purpose: metric filters and subscriptions (their targets belong to other services), Logs Insights queries,
-encryption (a key's ARN is only stored and shown), masking (nothing is masked, so `unmask` has no effect).
+Left out on purpose: encryption (a key's ARN is only stored and shown), masking (nothing is masked, so `unmask` has no
+effect), transformed logs, Firehose and S3 as destinations.
 """

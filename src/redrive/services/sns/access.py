@@ -13,6 +13,10 @@ _UNLOCKING = frozenset({"sns:GetTopicAttributes", "sns:SetTopicAttributes", "sns
 """What a topic's own account may always do, so that a policy cannot lock the account out."""
 
 
+_OWNED = frozenset({"cloudwatch.amazonaws.com"})
+"""The services whose requests say the account that they act for: alarms may publish by a topic's first policy."""
+
+
 def authorize(
     tx: Transaction, caller: Caller, action: str, resource: str, *, context: Context = NO_CONTEXT, policy: str = ""
 ) -> None:
@@ -20,7 +24,8 @@ def authorize(
 
     A topic's first policy lets those do most things whose account, `AWS:SourceOwner`, is the topic's.
     """
-    owner = {} if caller.service else {"aws:SourceOwner": (caller.account,)}
+    says_owner = not caller.service or caller.service in _OWNED
+    owner = {"aws:SourceOwner": (caller.account,)} if says_owner else {}
     try:
         tx.services.authorize(tx, caller, action, resource, context={**owner, **context}, policy=policy)
     except ServiceError as error:

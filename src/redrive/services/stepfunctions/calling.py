@@ -13,10 +13,13 @@ from redrive.core.entropy import new_row_id
 from redrive.core.errors import ServiceError
 from redrive.core.retry import RetryPolicy
 from redrive.core.scope import Caller, Scope
+from redrive.delivery.bodies import Content
+from redrive.delivery.objects import content_bytes
 from redrive.delivery.operation import OutsideNeeded
 from redrive.delivery.sources.roles import RoleSession
 from redrive.languages.states import StatesError
 from redrive.languages.states.errors import runtime_error
+from redrive.languages.states.payloads import PAYLOAD_BYTES_MAX, too_large
 from redrive.services.stepfunctions.executions import Live, load, store
 from redrive.services.stepfunctions.limits import EXECUTION_MS_MAX
 from redrive.services.stepfunctions.model import tasks
@@ -85,6 +88,13 @@ def answered(
     if resource.kind is Kind.FUNCTION:
         tasks.succeeded(progress, frame, read_payload(answer.get("Payload")))
         return
+    body = answer.get("Body")
+    if isinstance(body, Content):
+        if body.size > PAYLOAD_BYTES_MAX:
+            error = too_large(frame.state)
+            tasks.failed(progress, frame, error.error, error.cause)
+            return
+        answer = {**answer, "Body": content_bytes(tx, body)}
     shown = tx.services.shown(names.service, operation_of(resource), answer)
     value = received(resource, shown, request_id)
     if resource.action == "putEvents" and resource.kind is Kind.OPTIMIZED and shown.get("FailedEntryCount"):

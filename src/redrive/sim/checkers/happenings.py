@@ -365,11 +365,40 @@ class ExecutionRead:
     events: Sequence[tuple[str, str]]
 
 
+@dataclass(frozen=True, slots=True)
+class MetricPublished:
+    """A value of a metric was committed for a minute."""
+
+    metric: str
+    minute: Instant
+    value: float
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmChanged:
+    """The history of an alarm has a change of its state, at the instant of a node."""
+
+    name: str
+    at: Instant
+    before: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmRead:
+    """The state of an alarm at the end."""
+
+    name: str
+    state: str
+
+
 Happening = (
     Tried | Accepted | Received | GroupReceived | Deleting | Handled | Occurred | Reached | DeadLettered | HistoryRead
     | Measured | Recorded | Took | Settled | Forgot | RuleSet | Published | ReplayStarted | Arrived | RuleHistoryRead
     | ReplayCancelled | ReplayRead | Lined | Rang | Streamed | Mapped | Unmapped | StreamRun | WindowEnded | StreamRead
-    | ItemWritten | TableRead | ChangesRead | ObjectChanged | ObjectTold | MachineSent | TokenReturned | ExecutionRead
+    | ItemWritten | TableRead | ChangesRead | ObjectChanged | ObjectTold
+    | MetricPublished | AlarmChanged | AlarmRead | MachineSent | TokenReturned | ExecutionRead
 )  # fmt: skip
 
 

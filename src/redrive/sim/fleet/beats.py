@@ -9,6 +9,7 @@ from redrive.core.clock import Clock
 from redrive.delivery.outside.errand import Result
 from redrive.delivery.outside.http_call import HttpResult
 from redrive.delivery.outside.invocation import InvocationResult, InvocationStatus
+from redrive.delivery.outside.reading import ReadingResult
 from redrive.delivery.worker import Attempt
 from redrive.engine.engine import Claimed
 from redrive.sim.checkers.happenings import Happening, Settled, Took
@@ -58,7 +59,7 @@ class Beats:
     def perform(self, node: Node, attempt: Attempt) -> Result:
         """Second beat: run the function, or call the URL, now."""
         result = node.process.engine.perform(attempt)
-        status = result.ending.value if isinstance(result, HttpResult) else result.status.value
+        status = _status(result)
         self._trace.write(self._clock.now(), "performed", node=node.name, attempt=_short(attempt), status=status)
         return result
 
@@ -83,6 +84,16 @@ class Beats:
             return self._serving.run(process, watched, committed=committed)
 
         process.engine_with(run).settle(attempt, result)
+
+
+def _status(result: Result) -> str:
+    match result:
+        case HttpResult(ending):
+            return ending.value
+        case ReadingResult():
+            return "read"
+        case InvocationResult():
+            return result.status.value
 
 
 def _short(attempt: Attempt) -> str:

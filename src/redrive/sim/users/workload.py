@@ -40,6 +40,7 @@ from redrive.sim.users.resources import Resources, arn_of
 from redrive.sim.users.shop import HITS, HITS_LETTERS, open_shop
 from redrive.sim.users.streams import Streams
 from redrive.sim.users.uploads import open_uploads
+from redrive.sim.users.watching import Watching
 from redrive.sim.world import Simulation
 
 LAMBDA_LETTER = ("RequestID", "ErrorCode", "ErrorMessage")
@@ -68,6 +69,7 @@ EXCHANGE_SHARE = 0.2
 STREAMS_SHARE = 0.25
 UPLOADS_SHARE = 0.25
 MACHINES_SHARE = 0.25
+WATCHING_SHARE = 0.15
 SETTLING_MS = 24 * HOUR_MS
 """How long all work may take to end after the weather."""
 
@@ -87,6 +89,7 @@ class Workload(Resources):
         self._exchange: Exchange | None = None
         self._streams: Streams | None = None
         self._has_machines = False
+        self._watching: Watching | None = None
         apart_ms = simulation.weather.disagreement_ms
         simulation.watch(
             Slots(inside_max=simulation.knobs.deliveries_per_claim), Settlements(),
@@ -117,6 +120,8 @@ class Workload(Resources):
             self.uploads()
         if self.fork("with machines").chance(MACHINES_SHARE):
             self.machines()
+        if self.fork("with watching").chance(WATCHING_SHARE):
+            self.watching()
         if self.schedules_made:
             simulation, dice = self.simulation, self.fork("editor")
             editor = Editor(simulation, simulation.client("editor"), self.schedules_made, dice=dice, until=self.until)
@@ -136,8 +141,9 @@ class Workload(Resources):
         alarms = history_and_metrics(simulation, list(self._alarms))
         told = [*exchanged, *alarms, *rule_histories(simulation, self._rule_arns())]
         streamed = [] if self._streams is None else list(self._streams.told())
+        watched = [] if self._watching is None else list(self._watching.told())
         executed = executions_read(simulation) if self._has_machines else ()
-        simulation.finish(left, [*seen, *told, *streamed, *executed])
+        simulation.finish(left, [*seen, *told, *streamed, *watched, *executed])
 
     def _rule_arns(self) -> dict[str, str]:
         """The ARNs of all rules, by name."""
@@ -162,6 +168,11 @@ class Workload(Resources):
         """A state machine with a function, messages, tokens and a Map."""
         self._has_machines = True
         open_machines(self, self.fork("machines"))
+
+    def watching(self) -> None:
+        """Alarms on metrics with gaps, and a topic that they tell."""
+        self._watching = Watching(self, self.fork("watching"))
+        self._watching.open()
 
     def mail(self) -> None:
         """Producers, a queue with a dead-letter queue, consumers that are sometimes too slow."""

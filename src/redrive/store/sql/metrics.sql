@@ -19,9 +19,31 @@ SELECT minute, sum, count, min, max, samples FROM metrics
 WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions AND unit = :unit
   AND minute >= :start AND minute < :end ORDER BY minute;
 
--- name: units -- hot
-SELECT DISTINCT unit FROM metrics
-WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions ORDER BY unit;
+-- name: grouped -- hot
+SELECT (minute - :start) / :period AS number, sum(sum), sum(count), min(min), max(max) FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions AND unit = :unit
+  AND minute >= :start AND minute < :end GROUP BY number ORDER BY number;
+
+-- name: sums -- hot; as `grouped`, in two thirds of the time
+SELECT (minute - :start) / :period AS number, sum(sum), sum(count), 0.0, 0.0 FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions AND unit = :unit
+  AND minute >= :start AND minute < :end GROUP BY number ORDER BY number;
+
+-- name: first -- hot
+SELECT min(minute) FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions AND unit = :unit
+  AND minute >= :start;
+
+-- name: units -- hot; from one unit to the next, because a metric may have very many minutes
+WITH RECURSIVE found(unit) AS (
+  SELECT min(unit) FROM metrics
+  WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions
+  UNION ALL
+  SELECT (
+    SELECT min(unit) FROM metrics WHERE scope = :scope AND namespace = :namespace AND name = :name
+      AND dimensions = :dimensions AND unit > found.unit
+  ) FROM found WHERE found.unit IS NOT NULL
+) SELECT unit FROM found WHERE unit IS NOT NULL ORDER BY unit;
 
 -- name: names
 SELECT DISTINCT namespace, name, dimensions, unit FROM metrics WHERE scope = :scope AND minute >= :since
@@ -32,6 +54,18 @@ DELETE FROM metrics WHERE (scope, namespace, name, dimensions, unit, minute) IN 
   SELECT scope, namespace, name, dimensions, unit, minute FROM metrics WHERE minute < :before
   ORDER BY minute LIMIT :limit
 );
+
+-- name: finer -- those that do not begin with a longer period
+SELECT scope, namespace, name, dimensions, unit, minute, sum, count, min, max, samples FROM metrics
+WHERE minute >= :since AND minute < :before AND minute % :period <> 0 ORDER BY minute LIMIT :limit;
+
+-- name: oldest_finer
+SELECT minute FROM metrics WHERE minute >= :since AND minute % :period <> 0 ORDER BY minute LIMIT 1;
+
+-- name: delete
+DELETE FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions AND unit = :unit
+  AND minute = :minute;
 
 -- name: oldest -- hot
 SELECT min(minute) FROM metrics;

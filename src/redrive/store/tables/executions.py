@@ -6,12 +6,13 @@ history holds the events of one transaction. So a page of a history costs the sa
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from redrive.core.clock import Instant
-from redrive.core.documents import Document, load_json
+from redrive.core.documents import Document
 from redrive.store.database import Database, Row
 from redrive.store.documents import document_from, document_text
 from redrive.store.queries import load_queries
@@ -165,7 +166,7 @@ def _execution(row: Row) -> ExecutionRow:
 
 def _value(text: str) -> Document:
     """A position. The fast parser reads integers of 64 bits at most; users may have longer ones."""
-    return dict(load_json(text)) if _LONG_INTEGER.search(text) else document_from(text)
+    return dict(json.loads(text)) if _LONG_INTEGER.search(text) else document_from(text)
 
 
 def _ordered(events: Sequence[list[object]], *, reverse: bool) -> Sequence[list[object]]:

@@ -60,6 +60,10 @@ class LogEvent:
         return Place(self.at, self.seq - 1)
 
 
+LogRow = tuple[int, str, Instant, Instant, str]
+"""The number, stream, time, time of ingestion and message of an event."""
+
+
 class LogEventTable:
     """The events of all log groups."""
 
@@ -93,6 +97,27 @@ class LogEventTable:
         name = "group_until" if stream is None else "stream_until"
         rows = self._database.each(_SQL[name], {**_scope(log_group, stream, place, limit), "start": start})
         return starmap(LogEvent, rows)
+
+    def page_until(self, log_group: str, place: Place, *, start: Instant, limit: int, characters: int) -> list[LogRow]:
+        """Events of a group as rows, as in `until`: up to `limit`, and no more once they have so many characters."""
+        rows = self._database.each(_SQL["group_until"], {**_scope(log_group, None, place, limit), "start": start})
+        found: list[LogRow] = []
+        for row in rows:
+            found.append((row[0], row[1], row[2], row[3], row[4]))
+            characters -= len(row[4])
+            if characters <= 0:
+                break
+        return found
+
+    def arrived(self, log_group: str, seq: int, *, limit: int) -> list[LogEvent]:
+        """Events of a group that were stored after the event with this number, in the order in which they were."""
+        params = {"log_group": log_group, "seq": seq, "limit": limit}
+        return list(starmap(LogEvent, self._database.all(_SQL["arrived"], params)))
+
+    def last_seq(self) -> int:
+        """The number of the event that was stored last, in any group; 0 without one."""
+        row = self._database.one(_SQL["last"], {})
+        return 0 if row is None or row[0] is None else int(row[0])
 
     def first_at(self, log_group: str, stream: str) -> Instant | None:
         """The time of a stream's oldest event, or None."""

@@ -12,10 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, cast
+
+import orjson
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS, Instant
-from redrive.core.documents import dump_json, load_json
+from redrive.core.documents import dump_json
 from redrive.store.database import Database
 from redrive.store.queries import load_queries
 from redrive.store.tables.rates import Rates, RateTable
@@ -79,6 +81,9 @@ def dimensions_text(dimensions: Mapping[str, str]) -> str:
     """Dimensions in canonical form: JSON, ordered by name."""
     return dump_json(dict(sorted(dimensions.items())))
 
+
+Grouped = tuple[int, float, float, float, float]
+"""A period by its number, with the sum, the count, the minimum and the maximum of its values."""
 
 _Counted = Series | SeriesGroup
 _Sample = tuple[_Counted, Instant, float, int]
@@ -154,7 +159,9 @@ class Accumulator:
 class MetricTable:
     """The counts of this transaction, and the stored metrics."""
 
-    __slots__ = ("_accumulator", "_counted", "_database", "_due_after_flush", "_flushed_at", "_kept", "_rates")
+    __slots__ = (
+        "_accumulator", "_counted", "_database", "_due_after_flush", "_flushed_at", "_kept", "_rates", "_written",
+    )  # fmt: skip
 
     def __init__(self, database: Database, accumulator: Accumulator) -> None:
         self._database = database
@@ -164,6 +171,7 @@ class MetricTable:
         self._flushed_at: Instant | None = None
         self._due_after_flush: Instant | None = None
         self._kept: frozenset[Watched] = frozenset()
+        self._written: dict[Series, Instant] = {}
 
     def count(self, series: Series | SeriesGroup, at: Instant, value: float = 1.0, *, times: int = 1) -> None:
         """Count a value `times` times, if this transaction commits. Runs no statement."""
@@ -187,12 +195,14 @@ class MetricTable:
 
     def put(self, series: Series, at: Instant, value: float) -> None:
         """Write a measurement for the last minute that ended before this instant, unless another node has done so."""
+        self._written[series] = _minute_before(at)
         minute = {**_key(series), "minute": _minute_before(at)}
         values = {"sum": value, "count": 1, "min": value, "max": value, "samples": _samples_text({value: 1})}
         self._database.write(_SQL["put"], {**minute, **values})
 
     def add(self, series: Series, point: DataPoint) -> None:
         """Write a point at once; it is added to the stored minute."""
+        self._written[series] = max(point.minute, self._written.get(series, point.minute))
         key = {**_key(series), "minute": point.minute}
         values = {"sum": point.sum, "count": point.count, "min": point.min, "max": point.max}
         if self._database.run(_SQL["put"], {**key, **values, "samples": _samples_text(point.samples)}):
@@ -220,6 +230,30 @@ class MetricTable:
             for minute, total, count, low, high, samples in rows
         ]
 
+    def grouped(
+        self, series: Series, start: Instant, end: Instant, period_ms: int, *, with_extremes: bool = True
+    ) -> Sequence[Grouped]:
+        """The periods of a series in [start, end) that have data, in order: number, sum, count, minimum, maximum.
+
+        Periods are numbered from `start` on; the database adds the minutes up. Plain tuples, because there are many.
+        Without extremes, minimum and maximum are 0, which is faster.
+        """
+        sql = _SQL["grouped" if with_extremes else "sums"]
+        return cast(
+            "Sequence[Grouped]",
+            self._database.all(sql, {**_key(series), "start": start, "end": end, "period": period_ms}),
+        )
+
+    def first(self, series: Series, start: Instant) -> Instant | None:
+        """The first stored minute of a series that begins at `start` or later; None if there is none."""
+        row = self._database.one(_SQL["first"], {**_key(series), "start": start})
+        return None if row is None or row[0] is None else int(row[0])
+
+    def take_written(self) -> Mapping[Series, Instant]:
+        """The series that this transaction has written since it was last asked, each with its latest minute."""
+        written, self._written = self._written, {}
+        return written
+
     def series_of(self, scope: str, *, since: Instant = 0) -> Sequence[Series]:
         """All series in a scope with stored minutes that began at `since` or later."""
         rows = self._database.all(_SQL["names"], {"scope": scope, "since": since})
@@ -236,6 +270,26 @@ class MetricTable:
         """When the oldest stored minute began; None if there is none."""
         row = self._database.one(_SQL["oldest"], ())
         return None if row is None or row[0] is None else int(row[0])
+
+    def coarsen(self, since: Instant, before: Instant, period_ms: int, *, limit: int) -> int:
+        """Add up to `limit` points of [since, before) to those of their longer periods. Returns how many.
+
+        No other step may write points meanwhile.
+        """
+        params = {"since": since, "before": before, "period": period_ms, "limit": limit}
+        rows = self._database.all(_SQL["finer"], params)
+        for scope, namespace, name, dimensions, unit, minute, total, count, low, high, samples in rows:
+            series = Series(Watched(scope, namespace, dimensions), name, unit)
+            begins = minute - minute % period_ms
+            self.add(series, DataPoint(begins, total, count, low, high, _read_samples(samples)))
+            self._database.write(_SQL["delete"], {**_key(series), "minute": minute})
+        self._written.clear()
+        return len(rows)
+
+    def oldest_finer(self, since: Instant, period_ms: int) -> Instant | None:
+        """The first point from `since` on that does not begin with a period of this length; None if there is none."""
+        row = self._database.one(_SQL["oldest_finer"], {"since": since, "period": period_ms})
+        return None if row is None else int(row[0])
 
     def sweep(self, before: Instant, *, limit: int) -> int:
         """Delete up to `limit` minutes that began before this instant, oldest first. Returns how many were deleted."""
@@ -256,6 +310,7 @@ class MetricTable:
     def take(self, other: MetricTable) -> None:
         """Take over what a part of this transaction has counted."""
         self._counted += other._counted
+        self._written.update(other._written)
         if other._rates is not None:
             self.rates.take_over(other._rates)
 
@@ -339,8 +394,8 @@ def _together(one: Mapping[float, float] | None, other: Mapping[float, float] | 
 
 
 def _samples_text(samples: Mapping[float, float] | None) -> str | None:
-    return None if samples is None else dump_json(list(samples.items()))
+    return None if samples is None else orjson.dumps(list(samples.items())).decode()
 
 
 def _read_samples(text: str | None) -> Mapping[float, float] | None:
-    return None if text is None else dict(load_json(text))
+    return None if text is None else dict(orjson.loads(text))

@@ -129,7 +129,12 @@ def test_json_expression_matches_nothing_but_json(message: str) -> None:
         "%a{600}b{600}%",
         r"%a\b%",
         "%a{%",
-        "[ip, user]",
+        "[ip, user",
+        "[a, ..., b, ...]",
+        "[a, a]",
+        "[a=1 && b=2]",
+        "[a > x]",
+        "[a b]",
         "{ $.a = 1",
         "{ }",
         "{ $.a }",
@@ -194,3 +199,33 @@ def test_sentences_about_patterns_are_those_of_aws(pattern: str, sentence: str) 
         parse_filter(pattern)
 
     assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_matched"),
+    [
+        ("[ip, user, username, timestamp, request, status_code, bytes]", True),
+        ("[ip, user, username]", False),
+        ("[..., status_code, bytes]", True),
+        ("[ip, ..., bytes]", True),
+        ("[..., status_code=4*, bytes]", True),
+        ("[..., status_code!=4*, bytes]", False),
+        ("[..., request=*.html*, status_code=404 || status_code=410, bytes>1000 && bytes<=1534]", True),
+        ("[..., bytes<1000]", False),
+        ('[ip="127.0.0.1", ...]', True),
+        ("[ip=%127\\.0\\.0\\.[0-9]%, ...]", True),
+        ("[,,,,,,]", True),
+        ("[w1!=x, ...]", True),
+        ("[(ip=10.*), ...]", False),
+    ],
+)
+def test_patterns_of_fields_between_spaces(pattern: str, is_matched: bool) -> None:
+    line = '127.0.0.1 - frank [10/Oct/2000:13:25:15 -0700] "GET /index.html HTTP/1.0" 404 1534'
+
+    assert parse_filter(pattern)(line) is is_matched
+
+
+def test_what_stands_in_brackets_or_quotation_marks_is_one_field_without_them() -> None:
+    found = parse_filter("[a, ..., b]").extracted('x [one two] "three \\" four"')
+
+    assert found == {"$a": "x", "$b": 'three \\" four'}

@@ -69,11 +69,11 @@ def test_attributes_of_stand_ins_are_made_up_only_on_request(stacks: Stacks, ref
 
 
 def test_types_that_only_observe_need_no_request(stacks: Stacks) -> None:
-    stacks.create("shop", {"D": {"Type": "AWS::CloudWatch::Dashboard", "Properties": {"DashboardBody": "{}"}}})
+    stacks.create("shop", {"D": {"Type": "AWS::ResourceGroups::Group", "Properties": {"Name": "g"}}})
 
     assert stacks.status("shop") == "CREATE_COMPLETE"
     assert stacks.reason("shop", "D", "CREATE_IN_PROGRESS") == "Resource creation Initiated"
-    assert any("does not serve AWS::CloudWatch::Dashboard" in reason for _, _, reason in stacks.events("shop"))
+    assert any("does not serve AWS::ResourceGroups::Group" in reason for _, _, reason in stacks.events("shop"))
 
 
 def test_registered_types_of_others_are_stood_in_for_on_request(stacks: Stacks, refusal: Refusal) -> None:

@@ -378,6 +378,39 @@ def test_global_table_has_replicas_in_other_regions(stacks: Stacks, world: World
     assert away.list_tables()["TableNames"] == world.client("dynamodb").list_tables()["TableNames"] == []
 
 
+def test_filters_and_saved_queries_of_logs_are_made_changed_and_deleted(stacks: Stacks, world: World) -> None:
+    def resources(pattern: str, fields: list[str]) -> dict[str, Any]:
+        made = {
+            "MetricName": "Errors", "MetricNamespace": "Shop", "MetricValue": "$.n", "Unit": "Count",
+            "Dimensions": [{"Key": "Path", "Value": "$.path"}],
+        }  # fmt: skip
+        return {
+            "Logs": of("AWS::Logs::LogGroup", LogGroupName="/shop", FieldIndexPolicies=[{"Fields": fields}]),
+            "Filter": of(
+                "AWS::Logs::MetricFilter", LogGroupName={"Ref": "Logs"}, FilterPattern=pattern,
+                MetricTransformations=[made],
+            ),
+            "Saved": of("AWS::Logs::QueryDefinition", Name="errors", QueryString=f"filter {fields[0]} = 1"),
+        }  # fmt: skip
+
+    logs = world.client("logs")
+    stacks.create("l", resources("{ $.n > 0 }", ["a"]))
+    made = logs.describe_metric_filters(logGroupName="/shop")["metricFilters"]
+    stacks.update("l", resources("{ $.n > 1 }", ["b"]))
+    changed = logs.describe_metric_filters(logGroupName="/shop")["metricFilters"]
+    saved = logs.describe_query_definitions()["queryDefinitions"]
+    (index,) = logs.describe_index_policies(logGroupIdentifiers=["/shop"])["indexPolicies"]
+    stacks.delete("l")
+
+    assert made[0]["metricTransformations"][0]["dimensions"] == {"Path": "$.path"}
+    assert [one["filterPattern"] for one in changed] == ["{ $.n > 1 }"]
+    assert made[0]["filterName"] == changed[0]["filterName"]
+    assert [(one["name"], one["queryString"]) for one in saved] == [("errors", "filter b = 1")]
+    assert json.loads(index["policyDocument"]) == {"Fields": ["b"]}
+    assert logs.describe_query_definitions()["queryDefinitions"] == []
+    assert logs.describe_metric_filters()["metricFilters"] == []
+
+
 def test_log_groups_streams_and_queue_policies_are_made(stacks: Stacks, world: World) -> None:
     def resources(days: int) -> dict[str, Any]:
         return {

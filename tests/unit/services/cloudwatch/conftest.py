@@ -16,6 +16,7 @@ from botocore.exceptions import ClientError
 from redrive.core.clock import MINUTE_MS, Instant
 from redrive.testing.world import World
 from redrive.wire.message import HttpRequest
+from tests.unit.services.cloudwatch.alarmed import Tower
 
 SCOPE = "000000000000/20250101/us-east-1/monitoring/aws4_request"
 SIGNED = f"AWS4-HMAC-SHA256 Credential={SCOPE}, SignedHeaders=host, Signature=0"
@@ -135,3 +136,10 @@ def refusal() -> Any:
 def query() -> Any:
     """`query("m", "Average")`: a query for a statistic of a metric."""
     return stat
+
+
+@pytest.fixture
+def tower() -> Iterator[Tower]:
+    tower = Tower()
+    yield tower
+    tower.close()

@@ -129,16 +129,16 @@ def test_second_engine_over_a_store_measures_nothing_twice(world, call, queue):
     assert sums(world, METRICS.visible) == [1]
 
 
-def test_metrics_are_kept_for_fifteen_days(world, call, queue):
+def test_metrics_are_kept_for_455_days(world, call, queue):
     call("ReceiveMessage", QueueUrl=queue)
     world.advance(minutes=1)
-    world.clock.move_to(START + 15 * 24 * HOUR_MS + MINUTE_MS)
+    world.clock.move_to(START + 455 * 24 * HOUR_MS + MINUTE_MS)
     call("ReceiveMessage", QueueUrl=queue)
 
     world.advance(minutes=1)
 
     shown = world.store.run(lambda tx: tx.metrics.between(METRICS.empty_receives, 0, 2 * START))
-    assert [point.minute for point in shown] == [START + 15 * 24 * HOUR_MS + MINUTE_MS]
+    assert [point.minute for point in shown] == [START + 455 * 24 * HOUR_MS + MINUTE_MS]
 
 
 def test_reset_forgets_what_was_counted(world, call, queue):

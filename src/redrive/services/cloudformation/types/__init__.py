@@ -9,6 +9,7 @@ from redrive.services.cloudformation.types.archives import ARCHIVE
 from redrive.services.cloudformation.types.buckets import BUCKET, BUCKET_POLICY
 from redrive.services.cloudformation.types.cloudformation import CDK_METADATA
 from redrive.services.cloudformation.types.cloudtrail import TRAIL
+from redrive.services.cloudformation.types.cloudwatch import ALARM, COMPOSITE_ALARM, DASHBOARD
 from redrive.services.cloudformation.types.custom import custom_type, is_custom
 from redrive.services.cloudformation.types.dynamodb import TABLE
 from redrive.services.cloudformation.types.ecr import REPOSITORY
@@ -28,6 +29,12 @@ from redrive.services.cloudformation.types.lambda_ import (
 from redrive.services.cloudformation.types.lambda_urls import CODE_SIGNING_CONFIG, URL
 from redrive.services.cloudformation.types.lambda_versions import ALIAS, VERSION
 from redrive.services.cloudformation.types.layers import LAYER_VERSION, LAYER_VERSION_PERMISSION
+from redrive.services.cloudformation.types.log_filters import (
+    DESTINATION,
+    METRIC_FILTER,
+    QUERY_DEFINITION,
+    SUBSCRIPTION_FILTER,
+)
 from redrive.services.cloudformation.types.logs import LOG_GROUP, LOG_STREAM, RESOURCE_POLICY
 from redrive.services.cloudformation.types.macro import MACRO
 from redrive.services.cloudformation.types.nested import NESTED_STACK
@@ -54,6 +61,7 @@ from redrive.services.cloudformation.types.waits import WAIT_CONDITION, WAIT_CON
 _ALL: tuple[ResourceType, ...] = (
     ACCESS_KEY,
     ACTIVITY,
+    ALARM,
     ALIAS,
     API_DESTINATION,
     ARCHIVE,
@@ -61,7 +69,9 @@ _ALL: tuple[ResourceType, ...] = (
     BUCKET_POLICY,
     CDK_METADATA,
     CODE_SIGNING_CONFIG,
+    COMPOSITE_ALARM,
     CONNECTION,
+    DASHBOARD,
     EVENT_BUS,
     EVENT_BUS_POLICY,
     EVENT_INVOKE_CONFIG,
@@ -76,6 +86,10 @@ _ALL: tuple[ResourceType, ...] = (
     LAYER_VERSION_PERMISSION,
     LOG_GROUP,
     LOG_STREAM,
+    DESTINATION,
+    METRIC_FILTER,
+    QUERY_DEFINITION,
+    SUBSCRIPTION_FILTER,
     MACRO,
     MANAGED_POLICY,
     NESTED_STACK,

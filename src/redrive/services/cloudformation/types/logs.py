@@ -6,7 +6,7 @@ Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/A
 from __future__ import annotations
 
 from redrive.core.arn import Arn
-from redrive.core.documents import Document
+from redrive.core.documents import Document, dump_json
 from redrive.services.cloudformation.types.resource import (
     Existing,
     Place,
@@ -19,9 +19,11 @@ from redrive.services.cloudformation.types.resource import (
 from redrive.services.cloudformation.types.schema import (
     BOOLEAN,
     INTEGER,
+    JSON,
     TAGS,
     TEXT,
     UNAVAILABLE,
+    listing,
     replacing,
     required,
 )
@@ -39,6 +41,7 @@ def _create_group(place: Place, properties: Document) -> Existing:
         deletionProtectionEnabled=properties.get("DeletionProtectionEnabled"),
     )  # fmt: skip
     _set_retention(place, name, properties.get("RetentionInDays"))
+    _set_policies(place, name, {}, properties)
     return Existing(name, properties, _group_attributes(place, name))
 
 
@@ -60,6 +63,26 @@ def _set_retention(place: Place, name: str, days: int | None) -> None:
         place.call("logs", "PutRetentionPolicy", logGroupName=name, retentionInDays=days)
 
 
+def _set_policies(place: Place, name: str, before: Document, after: Document) -> None:
+    """Set the field indexes and the resource policy of a group, where they change."""
+    indexes = after.get("FieldIndexPolicies") or []
+    if indexes != (before.get("FieldIndexPolicies") or []):
+        if indexes:
+            place.call("logs", "PutIndexPolicy", logGroupIdentifier=name, policyDocument=_json_text(indexes[0]))
+        else:
+            place.call("logs", "DeleteIndexPolicy", logGroupIdentifier=name)
+    policy, arn = after.get("ResourcePolicyDocument"), str(_group_attributes(place, name)["Arn"]).removesuffix(":*")
+    if policy != before.get("ResourcePolicyDocument"):
+        if policy:
+            place.call("logs", "PutResourcePolicy", resourceArn=arn, policyDocument=_json_text(policy))
+        else:
+            place.call("logs", "DeleteResourcePolicy", resourceArn=arn)
+
+
+def _json_text(document: object) -> str:
+    return document if isinstance(document, str) else dump_json(document)
+
+
 def _update_group(place: Place, existing: Existing, properties: Document) -> Existing:
     name, changed = existing.physical_id, changed_keys(existing.properties, properties)
     if "RetentionInDays" in changed:
@@ -72,6 +95,7 @@ def _update_group(place: Place, existing: Existing, properties: Document) -> Exi
     if "KmsKeyId" in changed:
         key = properties.get("KmsKeyId")
         place.call("logs", "AssociateKmsKey" if key else "DisassociateKmsKey", logGroupName=name, kmsKeyId=key)
+    _set_policies(place, name, existing.properties, properties)
     arn = str(existing.attributes["Arn"]).removesuffix(":*")
     set_tags, removed = tag_changes(existing.properties, properties)
     if removed:
@@ -116,11 +140,11 @@ LOG_GROUP = ResourceType(
         "BearerTokenAuthenticationEnabled": UNAVAILABLE,
         "DataProtectionPolicy": UNAVAILABLE,
         "DeletionProtectionEnabled": BOOLEAN,
-        "FieldIndexPolicies": UNAVAILABLE,
+        "FieldIndexPolicies": listing(JSON),
         "KmsKeyId": TEXT,
         "LogGroupClass": replacing(TEXT),
         "LogGroupName": replacing(TEXT),
-        "ResourcePolicyDocument": UNAVAILABLE,
+        "ResourcePolicyDocument": JSON,
         "RetentionInDays": INTEGER,
         "Tags": TAGS,
     },

@@ -16,7 +16,6 @@ _TYPES_KEPT = 512
 _OBSERVING = frozenset(
     {
         "AWS::ApplicationInsights::Application",
-        "AWS::CloudWatch::Dashboard",
         "AWS::Logs::QueryDefinition",
         "AWS::ResourceGroups::Group",
         "AWS::XRay::Group",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
+
+Place = tuple[int, int]
+"""Where a page begins: the number of a result, and that of a point in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,22 +22,26 @@ class Result:
     is_forbidden: bool = False
 
 
-def page_of(results: Sequence[Result], offset: int, size: int) -> tuple[list[Document], int | None]:
-    """Return one page of results as documents, and the offset of the next page, or None.
+def page_of(results: Iterable[Result], begin: Place, size: int) -> tuple[list[Document], Place | None]:
+    """Return one page of results as documents, and where the next page begins, or None.
 
-    Offset and size count the points of all results together. A result that continues on the next page is partial; a
-    result that ended on an earlier page is left out.
+    `results` begin with the one in which the page begins; no more of them are taken than the page needs. A result that
+    continues on the next page is partial.
     """
+    first, offset = begin
     shown: list[Document] = []
-    begin = 0
-    for result in results:
-        end = begin + len(result.points)
-        first, last = max(offset, begin), min(offset + size, end)
-        is_new = begin >= offset and begin < offset + size
-        if first < last or is_new:
-            shown.append(_document(result, result.points[first - begin : last - begin], is_whole=last == end))
-        begin = end
-    return shown, offset + size if offset + size < begin else None
+    left = size
+    for number, result in enumerate(results, start=first):
+        if left == 0:
+            return shown, (number, 0)
+        end = min(offset + left, len(result.points))
+        is_whole = end == len(result.points)
+        shown.append(_document(result, result.points[offset:end], is_whole=is_whole))
+        if not is_whole:
+            return shown, (number, end)
+        left -= end - offset
+        offset = 0
+    return shown, None
 
 
 def _document(result: Result, points: Sequence[tuple[Instant, float]], *, is_whole: bool) -> Document:

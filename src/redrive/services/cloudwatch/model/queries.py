@@ -45,26 +45,26 @@ class Query:
     account: str | None
 
 
-def read_queries(documents: Sequence[Document]) -> list[Query]:
-    """Parse the queries of a request.
+def read_queries(documents: Sequence[Document], *, member: str = "MetricDataQueries") -> list[Query]:
+    """Parse the queries of a request. `member` is its member that has them.
 
     Errors: ValidationException.
     Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDataQuery.html
     """
     problems = Problems()
     if len(documents) > limits.QUERIES_MAX:
-        problems.add(VALIDATION, too_many("MetricDataQueries", limits.QUERIES_MAX))
+        problems.add(VALIDATION, too_many(member, limits.QUERIES_MAX))
     if not documents:
-        problems.add(VALIDATION, "The collection MetricDataQueries must not be empty.")
+        problems.add(VALIDATION, f"The collection {member} must not be empty.")
     ids = [document["Id"] for document in documents]
     for number, document in enumerate(documents, start=1):
-        _check(document, f"MetricDataQueries.member.{number}", problems)
+        _check(document, f"{member}.member.{number}", problems)
     for repeated in sorted({one for one in ids if ids.count(one) > 1}):
         problems.add(VALIDATION, f"The Id '{repeated}' is used by more than one query.")
     if documents and not any(document.get("ReturnData", True) for document in documents):
         problems.add(VALIDATION, "At least one query must have ReturnData set to true.")
     problems.refuse()
-    return [_read(document) for document in documents]
+    return [read_query(document) for document in documents]
 
 
 def _check(document: Document, place: str, problems: Problems) -> None:
@@ -95,7 +95,8 @@ def _check_stat(stat: Document, place: str, problems: Problems) -> None:
         problems.add(VALIDATION, f"The value {stat['Stat']} for parameter {place}.Stat is not a valid statistic.")
 
 
-def _read(document: Document) -> Query:
+def read_query(document: Document) -> Query:
+    """Parse a query that was checked. Errors: ValidationException (its expression)."""
     stat = document.get("MetricStat")
     content = _read_expression(document) if stat is None else _read_stat(stat)
     return Query(

@@ -46,14 +46,17 @@ def is_period(period_s: int) -> bool:
     return period_s % 60 == 0 or period_s in limits.HIGH_RESOLUTION_PERIODS_S
 
 
-def window(start: Instant, end: Instant, period_s: int, now: Instant) -> Window:
+def window(start: Instant, end: Instant, period_s: int, now: Instant, *, is_aligned: bool = True) -> Window:
     """Return the time range of a query. AWS rounds the start down, more coarsely for older data.
 
-    Data with periods under a minute is visible for three hours.
+    Data with periods under a minute is visible for three hours; the longer a period, the longer its data is kept. An
+    alarm's range is not rounded (`is_aligned`).
     Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
     """
     is_high_resolution = period_s in limits.HIGH_RESOLUTION_PERIODS_S
-    if is_high_resolution:
+    if not is_aligned:
+        step_ms = 1
+    elif is_high_resolution:
         step_ms = period_s * SECOND_MS
     elif start >= now - limits.MINUTES_AGE_MS_MAX:
         step_ms = MINUTE_MS
@@ -61,5 +64,13 @@ def window(start: Instant, end: Instant, period_s: int, now: Instant) -> Window:
         step_ms = 5 * MINUTE_MS
     else:
         step_ms = HOUR_MS
-    age_ms_max = limits.HIGH_RESOLUTION_AGE_MS_MAX if is_high_resolution else limits.MINUTES_AGE_MS_MAX
-    return Window(start - start % step_ms, end, period_s, now - age_ms_max)
+    return Window(start - start % step_ms, end, period_s, now - _age_ms_max(period_s))
+
+
+def _age_ms_max(period_s: int) -> int:
+    """For how long data of this period is kept."""
+    if period_s in limits.HIGH_RESOLUTION_PERIODS_S:
+        return limits.HIGH_RESOLUTION_AGE_MS_MAX
+    if period_s % 3_600 == 0:
+        return limits.HOURS_AGE_MS_MAX
+    return limits.FIVE_MINUTES_AGE_MS_MAX if period_s % 300 == 0 else limits.MINUTES_AGE_MS_MAX

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from redrive.core.clock import Instant
@@ -14,13 +14,12 @@ from redrive.services.cloudwatch import limits
 from redrive.services.cloudwatch.model.evaluation import Allowance, Evaluation
 from redrive.services.cloudwatch.model.labels import default_labels, fill_label, parse_timezone, properties
 from redrive.services.cloudwatch.model.metric import VALIDATION, Problems
-from redrive.services.cloudwatch.model.pages import Result, page_of
+from redrive.services.cloudwatch.model.pages import Place, Result, page_of
 from redrive.services.cloudwatch.model.queries import MetricStat, Query, read_queries
-from redrive.services.cloudwatch.model.statistics import value_of
 from redrive.services.cloudwatch.model.time import Window, window
 from redrive.services.cloudwatch.model.tokens import read_token, write_token
 from redrive.services.cloudwatch.model.values import TimeSeries
-from redrive.services.cloudwatch.reads import periods_of, units_of
+from redrive.services.cloudwatch.reads import values_of
 from redrive.store.api import Transaction
 
 _ASCENDING = "TimestampAscending"
@@ -44,12 +43,10 @@ def get_metric_data(
     zone = parse_timezone((label_options or {}).get("Timezone"))
     queries = read_queries(metric_data_queries)
     request = [list(metric_data_queries), start_time, end_time, scan_by, label_options]
-    offset = 0 if next_token is None else read_token(next_token, request)
-    if not isinstance(offset, int):
-        raise ServiceError("InvalidNextToken", "The specified next token is invalid.")
-    results = []
+    begin = (0, 0) if next_token is None else _place(read_token(next_token, request))
     defaults = default_labels(queries)
-    for query, series in _answers(tx, caller, queries, start_time, end_time):
+
+    def result(query: Query, series: TimeSeries) -> Result:
         own: Mapping[str, str] = {}
         if isinstance(query.content, MetricStat):
             own = properties(query.content, account=caller.account, region=caller.region)
@@ -57,10 +54,21 @@ def get_metric_data(
         label = default if query.label is None else fill_label(query.label, series, own, zone)
         points = list(series.values.items())
         ordered = points if scan_by == _ASCENDING else points[::-1]
-        results.append(Result(query.id, label, ordered, is_forbidden=_is_foreign(query, caller)))
-    shown, following = page_of(results, offset, size)
-    token = None if following is None else write_token(request, following)
+        return Result(query.id, label, ordered, is_forbidden=_is_foreign(query, caller))
+
+    answers = _answers(tx, caller, queries, start_time, end_time, begin[0])
+    shown, following = page_of((result(query, series) for query, series in answers), begin, size)
+    token = None if following is None else write_token(request, list(following))
     return {"MetricDataResults": shown, "NextToken": token, "Messages": []}
+
+
+def _place(position: object) -> Place:
+    """The place that a token says. Errors: InvalidNextToken."""
+    match position:
+        case [int() as number, int() as offset]:
+            return number, offset
+        case _:
+            raise ServiceError("InvalidNextToken", "The specified next token is invalid.")
 
 
 def _check(start: Instant, end: Instant, size: int) -> None:
@@ -74,6 +82,22 @@ def _check(start: Instant, end: Instant, size: int) -> None:
 
 
 def _answers(
+    tx: Transaction, caller: Caller, queries: Sequence[Query], start: Instant, end: Instant, first: int
+) -> Iterator[tuple[Query, TimeSeries]]:
+    """Yield the returned queries, each with its series, from number `first` on.
+
+    Without expressions, each metric is read when its turn comes: a page may need few of them.
+    """
+    if all(isinstance(query.content, MetricStat) for query in queries):
+        returned = [query for query in queries if query.is_returned]
+        for query in returned[first:]:
+            assert isinstance(query.content, MetricStat), "there are no expressions"
+            yield query, _fetch(tx, caller, query, query.content, start, end)
+        return
+    yield from _computed(tx, caller, queries, start, end)[first:]
+
+
+def _computed(
     tx: Transaction, caller: Caller, queries: Sequence[Query], start: Instant, end: Instant
 ) -> list[tuple[Query, TimeSeries]]:
     """Return the returned queries, each with its series. An expression may give no series, one, or several."""
@@ -96,13 +120,7 @@ def _answers(
 def _fetch(tx: Transaction, caller: Caller, query: Query, stat: MetricStat, start: Instant, end: Instant) -> TimeSeries:
     """Return a metric's statistic; no values for another account's metric."""
     asked: Window = window(start, end, stat.period_s, tx.now)
-    values: dict[Instant, float] = {}
-    if not _is_foreign(query, caller):
-        units = units_of(tx, caller.scope, stat.metric, stat.unit)
-        for at, point in periods_of(tx, caller.scope, stat.metric, units, asked):
-            value = value_of(stat.statistic, point)
-            if value is not None:
-                values[at] = value
+    values = {} if _is_foreign(query, caller) else values_of(tx, caller.scope, stat, asked)
     return TimeSeries(asked, values, stat.metric.name)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
-from redrive.core.scope import Caller
+from redrive.core.scope import Caller, Scope
 from redrive.delivery.operation import operation
-from redrive.delivery.upkeep.metrics import KEPT_MS, RETENTION
-from redrive.delivery.upkeep.worker import will_age
+from redrive.delivery.upkeep.metrics import publish
 from redrive.services.cloudwatch import limits
 from redrive.services.cloudwatch.model.datum import (
     check_datum,
@@ -29,6 +29,7 @@ from redrive.services.cloudwatch.model.metric import (
 )
 from redrive.services.cloudwatch.model.tokens import read_token, write_token
 from redrive.store.api import Transaction
+from redrive.store.tables.metrics import DataPoint, Series
 
 
 @operation("PutMetricData")
@@ -41,7 +42,8 @@ def put_metric_data(
     Errors: InvalidParameterValue, MissingParameter, InvalidParameterCombination; each lists all its problems.
     Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricData.html
     """
-    tx.services.authorize(tx, caller, "cloudwatch:PutMetricData", "*")
+    context = {"cloudwatch:namespace": (namespace,)}
+    tx.services.authorize(tx, caller, "cloudwatch:PutMetricData", "*", context=context)
     placed = _placed(metric_data or (), entity_metric_data or ())
     problems = Problems()
     check_namespace(namespace, problems)
@@ -53,12 +55,17 @@ def put_metric_data(
     for place, datum in placed:
         check_datum(datum, place, tx.now, problems)
     problems.refuse()
-    for _, datum in placed:
-        point = point_of(datum, tx.now)
-        if point is not None:
-            tx.metrics.add(metric_of(namespace, datum).series(caller.scope, unit_of(datum)), point)
-            will_age(tx, RETENTION, point.minute + KEPT_MS)
+    publish(tx, _points(caller.scope, namespace, [datum for _, datum in placed], tx.now))
     return {}
+
+
+def _points(
+    scope: Scope, namespace: str, data: Sequence[Document], now: Instant
+) -> Iterator[tuple[Series, DataPoint]]:  # fmt: skip
+    for datum in data:
+        point = point_of(datum, now)
+        if point is not None:
+            yield metric_of(namespace, datum).series(scope, unit_of(datum)), point
 
 
 @operation("ListMetrics")

@@ -13,6 +13,7 @@ from redrive.delivery.operation import operation
 from redrive.delivery.upkeep.worker import will_age
 from redrive.languages.log_filter import Filter, MalformedFilter, parse_filter
 from redrive.services.logs import limits
+from redrive.services.logs.filtering import filter_events
 from redrive.services.logs.model.batch import Batch, event_bytes, rejected_entity, sort_out
 from redrive.services.logs.model.embedded_metrics import embedded_metrics
 from redrive.services.logs.model.group import LogGroup, LogStream, group_name_of, invalid_parameter, policy_arn
@@ -51,6 +52,7 @@ def put_log_events(
     if batch.accepted:
         stream = _store(tx, caller, group, stream, batch)
         _publish_metrics(tx, caller, batch)
+        filter_events(tx, caller.scope, group, stream.stream_name, batch.accepted)
     return {
         "nextSequenceToken": stream.next_token,
         "rejectedLogEventsInfo": batch.rejected,

@@ -13,6 +13,7 @@ from redrive.delivery.operation import operation
 from redrive.delivery.upkeep.cleaning import forget_rows
 from redrive.delivery.upkeep.worker import wake_sweep
 from redrive.services.logs import limits
+from redrive.services.logs.filters import delete_filters, metric_filters_of
 from redrive.services.logs.model.group import (
     RESERVED_PREFIX,
     GroupClass,
@@ -24,6 +25,7 @@ from redrive.services.logs.model.group import (
     no_such_group,
     policy_arn,
 )
+from redrive.services.logs.model.policies import IndexPolicy
 from redrive.services.logs.model.tokens import list_token, read_list_token
 from redrive.services.logs.retention import RETENTION
 from redrive.store.api import Transaction
@@ -78,6 +80,8 @@ def delete_log_group(tx: Transaction, caller: Caller, *, log_group_name: str) ->
     while streams := tx.resources.list(LogStream, caller.scope, prefix=f"{group.id}/", limit=PAGE_MAX):
         for stream in streams:
             tx.resources.delete(LogStream, caller.scope, stream.name)
+    delete_filters(tx, caller.scope, group.id)
+    tx.resources.delete(IndexPolicy, caller.scope, group.name)
     forget_rows(tx, "log_events", group.id)
     tx.resources.delete(LogGroup, caller.scope, group.name)
     return {}
@@ -139,7 +143,9 @@ def describe_log_groups(
     ]
     page = found[: limit or limits.DESCRIBED_MAX]
     shown = [
-        group.described(caller.scope) if log_group_name_pattern is None else group.described_briefly(caller.scope)
+        {**group.described(caller.scope), "metricFilterCount": len(metric_filters_of(tx, caller.scope, group.id))}
+        if log_group_name_pattern is None
+        else group.described_briefly(caller.scope)
         for group in page
     ]
     return {"logGroups": shown, "nextToken": list_token(page[-1].name) if len(found) > len(page) else None}

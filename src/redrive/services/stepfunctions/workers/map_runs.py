@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from redrive.core.clock import Instant
 from redrive.core.documents import load_json
-from redrive.core.errors import Bug
+from redrive.core.errors import Bug, Conflict, UserError
+from redrive.core.log import Log
 from redrive.delivery.outside.errand import Result
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.languages.states import StatesError
@@ -33,6 +34,7 @@ from redrive.services.stepfunctions.model.progress import ABORTED, FAILED, RUNNI
 from redrive.services.stepfunctions.model.redriving import resume
 from redrive.services.stepfunctions.model.transitions import abort
 from redrive.services.stepfunctions.running import go_on, start
+from redrive.services.stepfunctions.workers.executions import PUT_OFF_MS
 from redrive.store.api import Transaction
 
 
@@ -42,6 +44,9 @@ class MapRunWorker:
     name = timer = MAP_RUN_TIMER
     upkeep = False
 
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
     def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         return tx.timers.next(MAP_RUN_TIMER)
 
@@ -50,8 +55,15 @@ class MapRunWorker:
             run = the_map_run(tx, arn)
             if run is None or run.stopped_at is not None:
                 tx.timers.clear(MAP_RUN_TIMER, arn)
-            else:
-                _work(tx, run)
+                continue
+            try:
+                with tx.savepoint():
+                    _work(tx, run)
+            except (Conflict, UserError):
+                raise
+            except Exception as defect:  # noqa: BLE001 - Our defect: this map run waits, the others go on.
+                self._log.error("map run put off", map_run=arn, defect=repr(defect))
+                tx.timers.set(MAP_RUN_TIMER, arn, tx.now + PUT_OFF_MS)
         return ()
 
     def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:

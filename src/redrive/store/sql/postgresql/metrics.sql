@@ -29,15 +29,54 @@ WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions 
   AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
   AND unit = :unit AND minute >= :start AND minute < :end ORDER BY minute;
 
--- name: units
--- The unique index has the dimensions' digest.
-SELECT DISTINCT unit FROM metrics
+-- name: grouped
+-- The unique index has the dimensions' digest. A quotient of whole numbers is a whole number there, too.
+SELECT (minute - CAST(:start AS bigint)) / CAST(:period AS bigint) AS number, sum(sum), sum(count), min(min), max(max)
+FROM metrics
 WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions
   AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
-ORDER BY unit;
+  AND unit = :unit AND minute >= :start AND minute < :end GROUP BY number ORDER BY number;
+
+-- name: sums
+-- The unique index has the dimensions' digest. A quotient of whole numbers is a whole number there, too.
+SELECT (minute - CAST(:start AS bigint)) / CAST(:period AS bigint) AS number, sum(sum), sum(count),
+  CAST(0 AS double precision), CAST(0 AS double precision)
+FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions
+  AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
+  AND unit = :unit AND minute >= :start AND minute < :end GROUP BY number ORDER BY number;
+
+-- name: first
+-- The unique index has the dimensions' digest.
+SELECT min(minute) FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions
+  AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
+  AND unit = :unit AND minute >= :start;
+
+-- name: units
+-- The unique index has the dimensions' digest.
+WITH RECURSIVE found(unit) AS (
+  SELECT min(unit) FROM metrics
+  WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions
+    AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
+  UNION ALL
+  SELECT (
+    SELECT min(unit) FROM metrics WHERE scope = :scope AND namespace = :namespace AND name = :name
+      AND dimensions = :dimensions
+      AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
+      AND unit > found.unit
+  ) FROM found WHERE found.unit IS NOT NULL
+) SELECT unit FROM found WHERE unit IS NOT NULL ORDER BY unit;
 
 -- name: sweep
 -- Several nodes share the work. Rows are named by their place (ctid), which is computed once and needs no index.
 DELETE FROM metrics WHERE ctid = ANY(ARRAY(
   SELECT ctid FROM metrics WHERE minute < :before ORDER BY minute LIMIT :limit FOR UPDATE SKIP LOCKED
 )) AND +minute < :before;
+
+-- name: delete
+-- The unique index has the dimensions' digest.
+DELETE FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions
+  AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
+  AND unit = :unit AND minute = :minute;

@@ -11,12 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from redrive.cli.dlq_export import written_letters
-from redrive.cli.reading_letters import shown
 from redrive.core.documents import Document
 from redrive.core.errors import UserError
 from redrive.deadletters.journal import Journal, MalformedJournal, open_journal
 from redrive.deadletters.letter import Letter
+from redrive.deadletters.letter_files import shown, written_letters
 
 JOURNAL, DISCARDED = ".journal", ".discarded.jsonl"
 

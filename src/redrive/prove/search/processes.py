@@ -1,0 +1,272 @@
+"""A search in several processes, which plays the same histories, counts the same and finds the same as in one.
+
+    parent      keeps the order: takes up one history after another, and knows all moments that were come to
+    children    copies of the prepared process; each plays the histories that grow from its own first faults, ahead of
+                the parent, and says of each which moments it has come to, and whether it knew them
+
+A child that is ahead does not know yet what others will have come to before. So the parent compares: where the child
+has gone on from a moment that was known by then, or the other way round, the child plays that history again, with what
+the parent knows. That is cheap, for its answers are known.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Protocol, cast
+
+from redrive.core.errors import Bug
+from redrive.prove.process.threads import Unordered
+from redrive.prove.search.order import Key, Played, Progress, Searched, Visit, is_visited, searched_by
+from redrive.prove.search.search import Search
+from redrive.prove.search.stems import Stem
+
+AHEAD_MAX = 24
+"""How many histories a child plays before the parent has taken them up."""
+
+_ITSELF = -1
+"""In place of a child's number: the parent."""
+
+_Marks = Sequence[tuple[Key, bool]]
+
+
+class _Pipe(Protocol):
+    """One end of a pipe between the parent and a child."""
+
+    def send(self, obj: object, /) -> None: ...
+
+    def recv(self) -> object: ...
+
+    def poll(self) -> bool: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A history that waits in a child."""
+
+    child: int
+    faults: int
+    trying: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A history that a child has played, the how many-th time, and what waits after it."""
+
+    number: int
+    turn: int
+    played: Played
+    more: Sequence[tuple[int, str]]
+    error: BaseException | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What the parent says: moments that were come to, and that a history stands as it was played, or comes again."""
+
+    marks: _Marks
+    stands: bool
+
+
+def may_fork() -> bool:
+    """Whether processes can be copied here."""
+    return "fork" in multiprocessing.get_all_start_methods()
+
+
+def search_in_processes(
+    search: Search, jobs: int, progress: Progress, may_go_on: Callable[[], bool]
+) -> Searched:  # fmt: skip
+    """Search in so many processes. Errors: as a search in one process."""
+    first = search.begin()
+    with _children(search, first, jobs) as children:
+        parent = _Parent(children)
+
+        def play(task: _Task) -> tuple[Played, Sequence[_Task]]:
+            return parent.begin(search.play(first)) if task.child == _ITSELF else parent.take_up(task)
+
+        begun = _Task(_ITSELF, first.faults, first.trying)
+        return searched_by(play, begun, progress, may_go_on, faults_max=search.faults_max)
+
+
+@dataclass(slots=True)
+class _Child:
+    """What the parent has of a child."""
+
+    pid: int
+    orders: _Pipe
+    done: SimpleQueue[_Done | None]
+    pending: list[tuple[Key, bool]] = field(default_factory=list)
+    """The moments that it is not told of yet."""
+    early: deque[_Done] = field(default_factory=deque)
+    """Histories that it had played before it was told to play one again."""
+    taken: int = 0
+
+    def order(self, *, stands: bool) -> None:
+        """Tell the child about the history that is taken up."""
+        marks, self.pending = self.pending, []
+        self.orders.send(_Order(marks, stands))
+
+    def next(self, number: int, turn: int) -> _Done:
+        """A history that it has played. Errors: as the child met them."""
+        for early in self.early:
+            if (early.number, early.turn) == (number, turn):
+                self.early.remove(early)
+                return early
+        while True:
+            one = self.done.get()
+            if one is None:
+                raise Bug(f"a process of the search has ended: {self.pid}")
+            if one.error is not None:
+                raise one.error
+            if (one.number, one.turn) == (number, turn):
+                return one
+            self.early.append(one)
+
+
+class _Parent:
+    """Takes the histories up in their order."""
+
+    def __init__(self, children: Sequence[_Child]) -> None:
+        self._children = children
+        self._visited: dict[Key, bool] = {}
+
+    def begin(self, played: Played) -> tuple[Played, Sequence[_Task]]:
+        """The first history, which the parent and each child have played; each child has a part of what follows."""
+        self._visited.update({one.key: one.may_fail for one in played.visits if not one.was_known})
+        count = len(self._children)
+        return played, [_Task(at % count, stem.faults, stem.trying) for at, stem in enumerate(played.stems)]
+
+    def take_up(self, task: _Task) -> tuple[Played, Sequence[_Task]]:
+        """A history of a child, as it goes after all that came before."""
+        child = self._children[task.child]
+        number, turn = child.taken, 0
+        done = child.next(number, turn)
+        while (marks := self._marks_of(done.played.visits)) is None:
+            if turn > 1:
+                raise Bug("a history is another one each time that it is played")
+            child.order(stands=False)
+            turn += 1
+            done = child.next(number, turn)
+        child.taken += 1
+        self._visited.update(marks)
+        for one in self._children:
+            one.pending.extend(marks.items())
+        child.order(stands=True)
+        return done.played, [_Task(task.child, faults, trying) for faults, trying in done.more]
+
+    def _marks_of(self, visits: Sequence[Visit]) -> Mapping[Key, bool] | None:
+        """The moments that a history has come to first; None if it was played with other knowledge than there is."""
+        marks: dict[Key, bool] = {}
+        for one in visits:
+            is_known = is_visited(marks if one.key in marks else self._visited, one.key, may_fail=one.may_fail)
+            if is_known is not one.was_known:
+                return None
+            if not is_known:
+                marks[one.key] = one.may_fail
+        return marks
+
+
+@contextmanager
+def _children(search: Search, first: Stem, jobs: int) -> Iterator[Sequence[_Child]]:
+    children: list[_Child] = []
+    try:
+        children.extend(_forked(search, first, number, jobs) for number in range(jobs))
+        yield children
+    finally:
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child.pid, signal.SIGKILL)
+            os.waitpid(child.pid, 0)
+            child.orders.close()
+
+
+def _forked(search: Search, first: Stem, number: int, jobs: int) -> _Child:
+    """Start a child. What it has played is read by a thread, so that neither waits for the other to read."""
+    pipe: tuple[_Pipe, _Pipe] = multiprocessing.Pipe()
+    ours, theirs = pipe
+    pid = os.fork()
+    if not pid:
+        status = 1
+        try:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent decides what Ctrl-C ends.
+            ours.close()
+            _Ahead(search, theirs).work(first, number, jobs)
+            status = 0
+        finally:
+            os._exit(status)
+    theirs.close()
+    done: SimpleQueue[_Done | None] = SimpleQueue()
+
+    def read() -> None:
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                done.put(cast("_Done", ours.recv()))
+        done.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    return _Child(pid, ours, done)
+
+
+class _Ahead:
+    """A child: plays its histories in their order, ahead of the parent."""
+
+    def __init__(self, search: Search, parent: _Pipe) -> None:
+        self._search = search
+        self._parent = parent
+        self._waiting: deque[Stem] = deque()
+        self._ahead: deque[tuple[int, Stem, Played]] = deque()
+        """The histories that the parent has not taken up."""
+        self._known: dict[Key, bool] = {}
+        """The moments that all histories have come to that were taken up."""
+        self._turns = 0
+        self._number = 0
+
+    def work(self, first: Stem, number: int, jobs: int) -> None:
+        """Play until the parent ends this process, or is gone."""
+        played = self._search.play(first)
+        self._known.update({one.key: one.may_fail for one in played.visits if not one.was_known})
+        self._waiting.extend(played.stems[number::jobs])
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                if self._waiting and len(self._ahead) < AHEAD_MAX and not self._parent.poll():
+                    stem = self._waiting.popleft()
+                    self._ahead.append((self._number, stem, self._play(self._number, 0, stem)))
+                    self._number += 1
+                else:
+                    self._obey(cast("_Order", self._parent.recv()))
+
+    def _obey(self, order: _Order) -> None:
+        self._known.update(order.marks)
+        number, stem, played = self._ahead.popleft()
+        if order.stands:
+            self._turns = 0
+            self._waiting.extend(played.stems)
+            self._search.visited.update(order.marks)
+            return
+        self._turns += 1
+        tentative, self._search.visited = self._search.visited, dict(self._known)
+        played = self._play(number, self._turns, stem)
+        tentative.update(self._search.visited)
+        self._search.visited = tentative
+        self._ahead.appendleft((number, stem, played))
+
+    def _play(self, number: int, turn: int, stem: Stem) -> Played:
+        try:
+            played = self._search.play(stem)
+        except (Exception, Unordered) as error:
+            self._parent.send(_Done(number, turn, Played(), (), error))
+            raise
+        more = [(one.faults, one.trying) for one in played.stems]
+        told = Played(played.runs, played.merged, played.found, [], played.visits)
+        self._parent.send(_Done(number, turn, told, more))
+        return played

@@ -1,0 +1,1 @@
+"""The due work of CloudWatch Logs."""
