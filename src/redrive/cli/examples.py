@@ -15,6 +15,10 @@ PACKAGED = Path(__file__).parent / "example_files"
 CHECKOUT = Path(__file__).parents[3] / "examples"
 
 EXAMPLES = {
+    "alerts": (
+        "A virtual day with six troubles: which alarm tells each of them after how long, and what is told in vain.",
+        "Run it: python {path}/run.py",
+    ),
     "clients": (
         "Programs with Celery, aioboto3, Powertools and the SDK for JavaScript, unchanged.",
         "Their README says what to install: {path}/README.md",

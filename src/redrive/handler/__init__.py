@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         PowertoolsRecord,
         PowertoolsStatus,
     )
+    from redrive.handler.ledgers.reader import ExecutionState, LedgerReader, ledger_metrics
     from redrive.handler.ledgers.sqlite import SqliteLedger
     from redrive.handler.metrics import Metrics
     from redrive.handler.rate import TokenBucket
@@ -102,6 +103,7 @@ __all__ = [
     "EffectUncertain",
     "EventBridgeEvent",
     "Execution",
+    "ExecutionState",
     "Foreign",
     "Fresh",
     "FunctionFailed",
@@ -113,6 +115,7 @@ __all__ = [
     "KinesisRecord",
     "LeaseLost",
     "Ledger",
+    "LedgerReader",
     "Left",
     "MemoryLedger",
     "Metrics",
@@ -149,6 +152,7 @@ __all__ = [
     "invoke_lambda",
     "invoke_lambda_async",
     "kinesis_batch",
+    "ledger_metrics",
     "path",
     "put_events",
     "put_events_async",
@@ -189,6 +193,7 @@ _HOMES = {
     "ledgers.memory": "MemoryLedger",
     "ledgers.postgres": "PostgresLedger",
     "ledgers.powertools": "PowertoolsAttributes PowertoolsReader PowertoolsRecord PowertoolsStatus",
+    "ledgers.reader": "ExecutionState LedgerReader ledger_metrics",
     "ledgers.sqlite": "SqliteLedger",
     "metrics": "Metrics",
     "rate": "TokenBucket",

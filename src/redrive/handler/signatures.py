@@ -78,6 +78,13 @@ class DynamoDBReadingClient(Protocol):
     def scan(self) -> Operation: ...
 
 
+class DynamoDBQueryingClient(Protocol):
+    """The part of boto3's client for DynamoDB that a reader of an index uses."""
+
+    @property
+    def query(self) -> Operation: ...
+
+
 class LambdaClient(Protocol):
     """The part of boto3's client for Lambda that the library uses."""
 

@@ -5,6 +5,8 @@ Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGui
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS
@@ -73,6 +75,23 @@ def test_empty_queue_is_not_measured_until_something_happens(world, call, queue)
     world.advance(minutes=1)
 
     assert sums(world, METRICS.visible) == [0, 1]
+
+
+def test_dead_letter_queue_is_measured_again_when_the_redrive_policy_moves_a_message_there(world, call):
+    dead = metrics_of("arn:aws:sqs:us-east-1:000000000000:dead")
+    call("CreateQueue", QueueName="dead")
+    policy = json.dumps({"deadLetterTargetArn": "arn:aws:sqs:us-east-1:000000000000:dead", "maxReceiveCount": 1})
+    url = call("CreateQueue", QueueName="orders", Attributes={"RedrivePolicy": policy, "VisibilityTimeout": "0"})
+    world.advance(minutes=10)
+    assert sums(world, dead.visible) == [0]
+
+    call("SendMessage", QueueUrl=url["QueueUrl"], MessageBody="1")
+    for _ in range(2):
+        call("ReceiveMessage", QueueUrl=url["QueueUrl"])
+    world.advance(minutes=2)
+
+    assert sums(world, dead.visible) == [0, 1, 1]
+    assert sums(world, dead.sent) == []
 
 
 def test_queue_is_measured_for_six_hours_after_it_was_last_used(world, call, queue):

@@ -179,6 +179,8 @@ def _take(tx: Transaction, queue: Queue, *, visible_at: Instant, nonce: str, lim
         wake_sweep(tx, RETENTION)  # A dead letter keeps its first time of sending, so it may expire soon.
         tx.notify(target.topic)
         arrived(tx, target.arn, tx.now)
+        # A dead letter does not count as sent, and yet its queue has to be measured from now on.
+        tx.metrics.watch(metrics_of(target.arn).visible, tx.now)
     return taken
 
 
