@@ -35,6 +35,10 @@ EXAMPLES = {
         "Files arrive in S3, twice and out of order, and some fail: what became of each, in virtual time.",
         "Run it: python {path}/run.py",
     ),
+    "file-pipeline": (
+        "Files start a state machine; everything breaks once, and each file has one result, in virtual time.",
+        "Run it: python {path}/run.py",
+    ),
     "four-modes": (
         "One function that fails, invoked in Lambda's four modes: every attempt, and what is left where.",
         "Run it: python {path}/run.py",

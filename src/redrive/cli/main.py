@@ -40,6 +40,7 @@ COMMANDS = {
     "schedules": ("redrive.cli.schedules", "Show when schedules fire and how it went, or fire one now."),
     "serve": ("redrive.cli.serve", "Serve AWS's APIs from this machine."),
     "sim": ("redrive.cli.sim", "Run the engine under bad weather, from a seed."),
+    "states": ("redrive.cli.states", "Show what executions of state machines did, and check definitions."),
     "status": ("redrive.cli.status", "Show a server: its clock and store, what is due, and what failed lately."),
     "store": ("redrive.cli.store", "Check a store, make a backup of it, or copy it elsewhere."),
     "version": ("redrive.cli.version", "Print the version."),

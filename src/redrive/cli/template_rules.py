@@ -41,7 +41,9 @@ def rules_of_template(file: Path, parameters: Mapping[str, str], scope: Scope) -
     Errors: UserError.
     """
     try:
-        plan = _plan(file, parameters, scope)
+        root = read_root(file.read_text("utf-8"))
+        _leave_out_definitions(root)
+        plan = plan_of(file, root, parameters, scope)
         return [
             rule
             for logical_id in plan.active.resources
@@ -56,12 +58,14 @@ def rules_of_template(file: Path, parameters: Mapping[str, str], scope: Scope) -
         raise UserError(what, next_step=step, exit_code=2) from error
 
 
-def _plan(file: Path, parameters: Mapping[str, str], scope: Scope) -> Plan:
-    root = read_root(file.read_text("utf-8"))
+def plan_of(file: Path, root: dict[str, Node], parameters: Mapping[str, str], scope: Scope) -> Plan:
+    """A template after its transforms, with its conditions decided; `root` is what stands in the file.
+
+    Errors: UserError; TemplateError; ServiceError.
+    """
     for local in local_code(root, file.resolve().parent, parameters):
         # SAM requires a location; nothing is packed.
         local.properties[local.kind.property] = {local.kind.bucket: "local", local.kind.key: "local"}
-    _leave_out_definitions(root)
     blueprint = expanded(Blueprint(dump_json(root), dict(parameters)), scope, STACK, STACK, is_reviewed=True)
     if blueprint.transform_failure:
         raise UserError(f"The template {file} cannot be used: {blueprint.transform_failure}", exit_code=2)
@@ -82,7 +86,7 @@ def _leave_out_definitions(root: Mapping[str, Node]) -> None:
 
 def _rule(file: Path, plan: Plan, logical_id: str) -> list[TemplateRule]:
     """The rule of a resource; none if it has no pattern."""
-    properties = resolve(dict(plan.template.resources[logical_id].properties), _Names(plan))
+    properties = resolve(dict(plan.template.resources[logical_id].properties), Names(plan))
     if not isinstance(properties, dict) or not properties.get("EventPattern"):
         return []
     given = properties["EventPattern"]
@@ -100,7 +104,7 @@ def _rule(file: Path, plan: Plan, logical_id: str) -> list[TemplateRule]:
     return [TemplateRule(str(properties.get("Name") or logical_id), bus, pattern, is_enabled)]
 
 
-class _Names(PlanScope):
+class Names(PlanScope):
     """Resolves references by what the template itself says; see ResolutionScope."""
 
     def ref(self, name: str) -> Node:

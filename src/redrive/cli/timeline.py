@@ -39,9 +39,8 @@ def _verb(event: Event) -> str:
         failed += f": {event['message']}"
     match event["state"]:
         case "delivered":
-            sent = f" and sent message {event['led_to']}" if event.get("led_to") else ""
             done = f" with {event['why']}" if event.get("why") else ""
-            return f"succeeded{done}{sent}"
+            return f"succeeded{done}{_sent(event)}"
         case "retrying":
             return f"{failed}; the next attempt is at {event['next']}"
         case "dead-lettered":
@@ -52,6 +51,14 @@ def _verb(event: Event) -> str:
             return f"ended: {event['why']}" if event.get("why") else f"{failed}; its messages went back"
         case _:
             return f"{failed}; nothing is tried any more"
+
+
+def _sent(event: Event) -> str:
+    """What an attempt has led to: a message, or an execution of a state machine."""
+    led_to = event.get("led_to") or ""
+    if ":execution:" in led_to:
+        return f" and began execution {led_to.split(':', 6)[6].replace(':', '/')}"
+    return f" and sent message {led_to}" if led_to else ""
 
 
 def _received(event: Event) -> str:
@@ -82,6 +89,8 @@ def _name(arn: str) -> str:
         return f"function {':'.join(parts[6:])}"
     if parts[2] == "sqs":
         return f"queue {parts[5]}"
+    if parts[2] == "states" and len(parts) > 6:
+        return f"{'execution' if parts[5] == 'execution' else 'state machine'} {'/'.join(parts[6:])}"
     return parts[5].replace("/", " ", 1) if parts[2] == "scheduler" else arn
 
 

@@ -306,6 +306,8 @@ def _end(
         failed = source.reported(outcome)
     elif "MessageId" in outcome.result:
         ran = Ran(str(outcome.result["MessageId"]), ran.log_stream)
+    elif "executionArn" in outcome.result:
+        ran = Ran(str(outcome.result["executionArn"]), ran.log_stream)
     record_end(tx, delivery, origin, failed, end, ran)
     source.followed(tx, delivery, outcome, verdict)
     tx.deliveries.delete(delivery.id, delivery.fence)

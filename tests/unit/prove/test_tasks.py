@@ -371,7 +371,7 @@ Resources:
     Properties:
       Role: arn:aws:iam::000000000000:role/flow
       DefinitionUri: flow.asl.json
-      DefinitionSubstitutions: {ChargeArn: !GetAtt Charge.Arn, ShipArn: !Ref Orders}
+      DefinitionSubstitutions: {ChargeArn: !GetAtt Charge.Arn, ShipArn: "arn:aws:states:::aws-sdk:sqs:listQueues"}
 """
 CODE = """
 import os

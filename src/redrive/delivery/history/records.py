@@ -72,7 +72,7 @@ _GAVE_UP = End(RunState.GAVE_UP)
 
 
 class Ran(NamedTuple):
-    """What an attempt produced: the id of the message that it sent, and the log stream of its function."""
+    """What an attempt produced: the id of its message or the ARN of its execution, and its function's log stream."""
 
     led_to: str = ""
     log_stream: str = ""

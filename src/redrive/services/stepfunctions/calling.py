@@ -183,6 +183,8 @@ def _promise(tx: Transaction, live: Live, wish: CallWish, params: Document) -> N
     """Promise a call that is made outside."""
     execution = live.execution
     document: Document = {"execution": execution.arn, "frame": wish.frame, "task": wish.task, "params": params}
+    if execution.origin:
+        document["origin"] = [execution.origin, execution.cause]
     if wish.role_arn:
         document["role"] = wish.role_arn
     function = str(params.get("FunctionName", ""))

@@ -53,8 +53,9 @@ class StatesSource(Source):
         return Call(caller, service, operation, lambda: tx.services.read(service, operation, params))
 
     def origin(self, delivery: Delivery) -> Origin:
-        """The execution of the state machine."""
-        return Origin(delivery.id.partition("/")[0])
+        """What has begun the execution of the state machine; else that execution itself."""
+        origin = delivery.document.get("origin")
+        return Origin(*origin) if origin else Origin(delivery.id.partition("/")[0])
 
     def failure(self, error: ServiceError) -> Failed:
         """Every failure ends the delivery."""

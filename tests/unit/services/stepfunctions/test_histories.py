@@ -235,3 +235,16 @@ def test_loop_without_end_fails_at_the_limit_of_its_history(machines: Machines) 
     assert (shown["status"], shown["error"]) == ("FAILED", "States.Runtime")
     assert shown["cause"] == "The execution reached the maximum number of history events (25000)."
     assert (last["id"], last["type"]) == (25_000, "ExecutionFailed")
+
+
+def test_branch_that_could_go_on_when_another_one_failed_is_stopped(machines: Machines) -> None:
+    busy = {f"P{n}": {"Type": "Pass", "Next": f"P{n + 1}"} for n in range(9)} | {"P9": {"Type": "Pass", "End": True}}
+    branches = [
+        {"StartAt": "F", "States": {"F": {"Type": "Fail", "Error": "Bad"}}},
+        {"StartAt": "P0", "States": busy},
+    ]
+    caught = [{"ErrorEquals": ["Bad"], "Next": "B"}]
+
+    ran = machines.run({"Type": "Parallel", "Branches": branches, "Catch": caught}, {"Type": "Pass"})
+
+    assert ran.status == "SUCCEEDED"

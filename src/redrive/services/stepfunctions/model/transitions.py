@@ -53,6 +53,8 @@ def advance(progress: Progress, *, limit: int) -> int:
     """Go on with all frames that wait for nothing, at most `limit` times. Returns how many times are left."""
     while progress.queue and limit > 0 and progress.is_running and not progress.wishes:
         frame = progress.queue.popleft()
+        if frame.mode not in READY:
+            continue  # Another branch has failed since, and this one was stopped.
         limit -= 1
         if progress.is_full():
             fail_for_history(progress)
