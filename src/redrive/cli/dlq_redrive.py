@@ -40,5 +40,5 @@ def redrive(
     The first letters of each group go alone, and the others follow if they do not come back. Exit code 1: the run was
     stopped, or letters need your eye; 4: a gate refused letters, which stay.
     """
-    wishes = Wishes(override, resend_doubtful, discard_done)
+    wishes = Wishes(override=override, resend_doubtful=resend_doubtful, discard_done=discard_done)
     run_plan(place, read_plan_file(plan_file), plan_file, journal, wishes, wanted, as_json=as_json)

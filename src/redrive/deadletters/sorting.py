@@ -74,7 +74,7 @@ class Sends:
 Decision = Stays | Deletes | Discards | Sends
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
     """What the user says to one run beside the plan."""
 

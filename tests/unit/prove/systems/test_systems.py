@@ -76,7 +76,7 @@ def test_function_of_another_runtime_is_left_out_and_its_queue_is_the_end(tmp_pa
     verdict = proved(template)
 
     assert verdict.system["left_out"] == {"Bill": "its runtime is nodejs22.x"}
-    assert [kind.partition("-Billing-")[0] for kind in verdict.effects] == ["message to stack"]
+    assert [kind.partition("-Billing-")[0] for kind in verdict.effects] == ["message to Billing"]
     assert rule_of(verdict) == "repeated"
 
 
