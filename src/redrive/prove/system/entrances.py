@@ -191,7 +191,8 @@ class _Finder:
         word = place.split("/")[1] if ":table/" in place else _word(place)
         fed = set(consumers) or set(self.wiring.fed_by(place))
         return any(
-            word in map(_word, part.environment.values()) or _names(part, word)
+            any(word in map(_word, value.replace(",", " ").split()) for value in part.environment.values())
+            or _names(part, word)
             for part in self.wiring.parts.taking_part.values()
             if part.function_name not in fed
         )

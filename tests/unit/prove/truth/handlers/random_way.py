@@ -19,5 +19,5 @@ def handler(event, context):
     for record in event["Records"]:
         order = json.loads(record["body"])
         orders.put_item(Item=order)
-        if random.random() < 0.5:
+        if random.random() > 0.5:
             sqs.send_message(QueueUrl="https://sqs.us-east-1.amazonaws.com/000000000000/mails", MessageBody=order["id"])
