@@ -22,7 +22,7 @@ SELECT seq, stream, at, ingested_at, message FROM log_events
 WHERE log_group = :log_group AND (at, seq) <= (:at, :seq) AND at >= :start
 ORDER BY at DESC, seq DESC LIMIT :limit;
 
--- name: arrived -- hot
+-- name: arrived
 SELECT seq, stream, at, ingested_at, message FROM log_events
 WHERE seq > :seq AND log_group = :log_group ORDER BY seq LIMIT :limit;
 
