@@ -516,7 +516,7 @@ ALSO_BROKEN: Mapping[Plant, tuple[str, ...]] = {
 
 FOUND_BY: Mapping[Plant, int] = {
     settling_without_a_fence: 4,
-    changing_a_schedule_forgets_what_it_fired: 7,
+    changing_a_schedule_forgets_what_it_fired: 36,
     retrying_beyond_the_age: 15,
 }
 """The first seeds do not find these defects, or find them late; these seeds are tried before."""
