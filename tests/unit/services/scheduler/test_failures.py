@@ -120,7 +120,8 @@ def test_target_of_a_service_that_is_not_here_fails_by_name(desk: Any) -> None:
     ("arn", "input", "code", "action"),
     [
         (NEWS, "hello", "AuthorizationError", f"sns:Publish on resource: {NEWS}"),
-        (f"{SDK}:athena:startQueryExecution", '{"QueryString": "x"}', "AccessDeniedException", "athena:StartQueryExecution"),
+        (f"{SDK}:athena:startQueryExecution", '{"QueryString": "x"}', "AccessDeniedException",
+         "athena:StartQueryExecution"),
         (f"{SDK}:ec2:stopInstances", '{"InstanceIds": ["i-1"]}', "UnauthorizedOperation", "ec2:StopInstances"),
         (f"{SDK}:lambda:deleteLayerVersion", '{"LayerName": "a", "VersionNumber": 1}', "AccessDeniedException",
          "lambda:DeleteLayerVersion"),
