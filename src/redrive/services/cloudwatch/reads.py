@@ -97,7 +97,7 @@ def _simple_values(statistic: str, rows: Sequence[Grouped]) -> Mapping[Instant, 
 
 
 def _is_added_up(stat: MetricStat, series: Sequence[Series], window: Window) -> bool:
-    """Whether the store can compute a statistic: no values are needed, all data are shown, there is one unit at most."""
+    """Whether the store computes a statistic: no values are needed, all data are shown, there is one unit at most."""
     return stat.stat in SIMPLE and window.visible_from <= window.start and len(series) <= 1
 
 
