@@ -75,7 +75,7 @@ def put_alarms() -> dict[str, str]:
 
 
 def queries(*, as_tables: bool) -> list[dict[str, Any]]:
-    """The saved queries, each run over its log groups by `redrive logs query`: notes, and rows as a table or as JSON."""
+    """The saved queries, each run over its log groups by `redrive logs query`: notes, and a table or rows."""
     found = []
     definitions = client("logs").describe_query_definitions()["queryDefinitions"]
     for definition in sorted(definitions, key=lambda one: one["name"]):

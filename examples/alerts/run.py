@@ -145,13 +145,13 @@ def report(until: str, *, as_tables: bool) -> dict[str, Any]:
 
 def print_tables(found: dict[str, Any]) -> None:
     """Print what went wrong, who told it, and what the articles' documents do."""
-    print(f"{'at':<6} {'went wrong':<24} {'told by':<29} {'after':>6}   as printed")
+    print(f"{'at':<6} {'went wrong':<22} {'told by':<29} {'after':>6}  as printed")
     for trouble in found["troubles"]:
         rows = trouble["told_by"] or [{"alarm": "NOBODY", "after_min": ""}]
         as_printed = ", ".join(one["alarm"] for one in trouble["told_as_printed"]) or "not told"
         for number, row in enumerate(rows):
             head = (trouble["at"], trouble["trouble"], as_printed) if number == 0 else ("", "", "")
-            print(f"{head[0]:<6} {head[1]:<24} {row['alarm']:<29} {row['after_min']:>3} min   {head[2]}")
+            print(f"{head[0]:<6} {head[1]:<22} {row['alarm']:<29} {row['after_min']:>3} min  {head[2]}")
     print("\nTold in vain")
     for one in found["in_vain"]:
         print(f"{one['at']:<6} {one['alarm']:<29} during {one['during']}")
