@@ -11,11 +11,11 @@ import click
 from redrive.cli.clients import Place, place_options
 from redrive.cli.consent import require_consent
 from redrive.cli.output import json_option, print_json, print_table, wants_json
-from redrive.cli.reading_letters import WAIT_S_ON_AWS, clock_of, queue_url
+from redrive.cli.reading_letters import clock_of, queue_url
 from redrive.core.errors import UserError
 from redrive.deadletters.journal import MalformedJournal, queue_of
 from redrive.deadletters.letter import Letter
-from redrive.deadletters.peek import depth_of, hidden_s_for, looking
+from redrive.deadletters.peek import WAIT_S_ON_AWS, depth_of, hidden_s_for, looking
 from redrive.deadletters.run_files import JOURNAL, discarded_of, exported_letters, journal_of, opened_journal
 from redrive.deadletters.undoing import Undo, Undoing, delete, judged, move_back, restore
 

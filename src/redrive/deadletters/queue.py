@@ -6,42 +6,27 @@ What the commands `redrive dlq` do, without a terminal. boto3 alone is asked; a 
 from __future__ import annotations
 
 import itertools
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from redrive.core.clock import Instant, SystemClock
 from redrive.deadletters.account import Account
-from redrive.deadletters.changed_events import UnchangedEvents
-from redrive.deadletters.contents import Contents
+from redrive.deadletters.assembly import Means, assembled
 from redrive.deadletters.evidence import Logs
 from redrive.deadletters.findings import Finding
-from redrive.deadletters.hiding import Hidden
 from redrive.deadletters.letter import Letter
 from redrive.deadletters.memories import Memory
-from redrive.deadletters.peek import HIDDEN_S_MAX, depth_of, hidden_s_for, looking
+from redrive.deadletters.peek import WAIT_S_ON_AWS, depth_of, hidden_s_for, looking
 from redrive.deadletters.plan import Plan, proposed
-from redrive.deadletters.ports import Ports
 from redrive.deadletters.preflight import LETTERS_OF_BATCH, Gates, Preflight
-from redrive.deadletters.preflighted import Preflighted
-from redrive.deadletters.run_files import discarded_of, export_letters, opened_journal
-from redrive.deadletters.running import Redriving
-from redrive.deadletters.sending import Sender
+from redrive.deadletters.run_files import opened_journal
 from redrive.deadletters.sorting import Refined, Wishes, as_it_is
 from redrive.deadletters.sources import Source, find_sources
 from redrive.deadletters.streams import Streams
 from redrive.deadletters.triage import Triage
-from redrive.deadletters.watching import FirstLetters
-
-WAIT_S_ON_AWS = 2
-"""How long a receive waits on AWS, whose many machines a receive that does not wait may miss."""
-
-THREADS = 8
-"""How many requests of a run are under way at the same time."""
 
 
 class DeadLetterQueue:
@@ -119,25 +104,15 @@ class DeadLetterQueue:
         Discarded letters are written beside the journal first. Errors: UserError if another run has the journal, or it
         is the journal of another queue.
         """
+        means = Means(
+            client=self._client, client_once=self._client_once, now=self._now, wait=self._wait,
+            sources=lambda: self._sources, beside=journal, wait_s=self._wait_s, gates=self._gates(memory),
+            refined=self._refined(logs=plan.logs),
+        )  # fmt: skip
         with (
             opened_journal(journal, self.url) as opened,
-            tempfile.TemporaryFile("w+", encoding="utf-8") as receipts,
-            ThreadPoolExecutor(THREADS) as threads,
+            assembled(plan, opened, means, wishes or Wishes()) as run,
         ):
-            hidden_s = hidden_s_for(depth_of(self._sqs, self.url).visible) + plan.canary.watch_s
-            hidden_s += 0 if plan.rate is None else int(10 / plan.rate)
-            hidden = Hidden(
-                self._sqs, self.url, receipts, hidden_s=min(HIDDEN_S_MAX, hidden_s), wait_s=self._wait_s, now=self._now
-            )
-            ports = Ports(
-                self._sqs, Sender(self._client_once), opened, self._now, self._wait, lambda: self._sources,
-                partial(export_letters, discarded_of(journal)),
-                [UnchangedEvents(self._client), Preflighted(self._client, self._now, self._gates(memory))],
-                threads.map, watch=FirstLetters(self._client, self._now, memory),
-                contents=Contents(self._client, Streams(self._client, self._now)),
-                refined=self._refined(logs=plan.logs),
-            )  # fmt: skip
-            run = Redriving(plan, ports, hidden, wishes or Wishes())
             for _ in run.rounds():
                 pass
             return run.account

@@ -91,6 +91,18 @@ def test_second_run_of_a_plan_sends_nothing_twice(terminal: Terminal, plan: Path
     assert (again["sent"], again["deleted"]) == (0, 0)
 
 
+def test_run_of_the_letter_tells_where_it_was_sent_again(terminal: Terminal, plan: Path) -> None:
+    """By the id of the letter and by that of the message that it became."""
+    terminal.json("dlq", "redrive", str(plan))
+    facts = [json.loads(line) for line in Path(f"{plan}.journal").read_text("utf-8").splitlines()]
+    letter, message = next(iter(next(one["sent"] for one in facts if "sent" in one).items()))
+
+    told = [terminal.run("runs", "show", one, "-o", "table").stdout for one in (letter, message)]
+
+    assert told[0] == told[1]
+    assert f"{letter} was sent again from queue dead to queue orders as {message}, by plan.json" in told[0]
+
+
 def test_patch_edits_letters_on_their_way(terminal: Terminal, plan: Path) -> None:
     edit(plan, 0, patch=[{"op": "add", "path": "/again", "value": True}])
 
