@@ -1,6 +1,7 @@
 """The sources of dead letters: every setting that names a queue for them.
 
-Queues, schedules, rules, functions and their destinations, mappings, and subscriptions of topics.
+Queues, schedules, rules, functions and their destinations, mappings, and subscriptions of topics; and rules that send
+the events of executions that failed to a queue.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from botocore.exceptions import ClientError
+
+from redrive.deadletters.envelopes import STATUS_CHANGE
 
 Source = dict[str, str]
 """`kind`, `name` and `arn` of a resource with a dead-letter queue; of a subscription its `endpoint`, too."""
@@ -93,6 +96,8 @@ def _of_rules(events: Any) -> _Found:
                 queue_arn = target.get("DeadLetterConfig", {}).get("Arn")
                 if queue_arn:
                     yield queue_arn, _source("rule", name, rule["Arn"])
+                if STATUS_CHANGE in rule.get("EventPattern", "") and ":sqs:" in target["Arn"]:
+                    yield target["Arn"], _source("executions of rule", name, rule["Arn"])
 
 
 def _buses(events: Any) -> Iterator[str]:

@@ -242,7 +242,7 @@ def mixed_stage() -> Iterator[Stage]:
     world.functions.register("worker", work)
     role = world.client("iam").create_role(RoleName="worker", AssumeRolePolicyDocument=json.dumps(TRUST))["Role"]["Arn"]
     world.client("lambda").create_function(
-        FunctionName="worker", Runtime="python3.12", Handler="index.handler", Code={"ZipFile": _packed()}, Role=role
+        FunctionName="worker", Runtime="python3.12", Handler="index.handler", Code={"ZipFile": packed()}, Role=role
     )
     told = _told_queue(world)
     dead, orders = moved(world, [f"order-{number}" for number in range(13)] + ["order-gated"], fifo=False)
@@ -425,7 +425,7 @@ def fifo_faults(stage: Stage, account: Account) -> list[str]:
     return [*found, *(f"{one} is doubtful" for one in account.doubtful)]
 
 
-def _packed() -> bytes:
+def packed() -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("index.py", "def handler(event, context): pass\n")
