@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -22,7 +22,7 @@ from redrive.cli.telling_redrives import teller
 from redrive.core.clock import Instant, format_instant
 from redrive.core.errors import UserError
 from redrive.deadletters.account import Account
-from redrive.deadletters.assembly import Means, assembled
+from redrive.deadletters.assembly import Means, assembled, mend
 from redrive.deadletters.destinations import SourcesOf
 from redrive.deadletters.journal import Journal
 from redrive.deadletters.moving import Moving, refused_by, why_not
@@ -74,10 +74,12 @@ def account_of(
         wait_s=WAIT_S_ON_AWS if place.is_aws else 0,
         gates=None if wanted is None else wanted.gates(place, plan.queue, now, plan.keys),
         refined=_refined(place, plan),
-        tell=teller(place, plan_file.name, cache(lambda: _arn(place.client("sqs"), plan.queue))),
+        say=lambda text: click.echo(text, err=True),
+        tell=teller(place, plan_file.name, cache(lambda: arn_of(place, plan.queue))),
     )  # fmt: skip
     is_by_task = plan.by is By.MOVE_TASK and _is_right(place, plan, means)
     with opened_journal(journal_file, plan.queue) as journal:
+        mend(plan, journal, means, wishes)
         if is_by_task or journal.move is not None:
             return _by_task(place, plan, journal, now, wait)
         return _by_letters(plan, journal, means, wishes)
@@ -121,7 +123,7 @@ def _by_task(
     sqs = place.client("sqs")
     depth = depth_of(sqs, plan.queue)
     click.echo("SQS moves the queue by a message move task; Ctrl-C cancels it.", err=True)
-    run = Moving(plan, _arn(sqs, plan.queue), place.client_once("sqs"), journal, now, wait)
+    run = Moving(plan, arn_of(place, plan.queue), place.client_once("sqs"), journal, now, wait)
     with _progress(depth.visible) as bar:
         seen = 0
         for account in run.rounds():
@@ -142,13 +144,15 @@ def sources_with_queues(place: Place, url: str) -> SourcesOf:
 
     @cache
     def sources() -> Sequence[Source]:
-        arn = _arn(place.client("sqs"), url)
+        arn = arn_of(place, url)
         return find_sources(place.client, {url: arn}).of(arn)
 
     return sources
 
 
-def _arn(sqs: Any, url: str) -> str:
+def arn_of(place: Place, url: str) -> str:
+    """The ARN of a queue. Errors: ClientError."""
+    sqs = place.client("sqs")
     return str(sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"])
 
 

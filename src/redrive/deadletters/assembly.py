@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from redrive.core.clock import Instant
+from redrive.core.errors import UserError
 from redrive.deadletters.changed_events import UnchangedEvents
 from redrive.deadletters.contents import Contents
 from redrive.deadletters.destinations import SourcesOf
@@ -26,6 +27,7 @@ from redrive.deadletters.plan import Plan
 from redrive.deadletters.ports import Ports, Tell, told_nobody
 from redrive.deadletters.preflight import Gates
 from redrive.deadletters.preflighted import Preflighted
+from redrive.deadletters.repairing import repair_all
 from redrive.deadletters.run_files import discarded_of, export_letters
 from redrive.deadletters.running import Redriving
 from redrive.deadletters.sending import Sender
@@ -55,11 +57,26 @@ class Means:
     """What preflight asks; None: it is not asked."""
     refined: Refined = as_it_is
     tell: Tell = told_nobody
+    say: Callable[[str], None] = lambda _: None
+    """Hears of repairs before they are done."""
 
     def asked(self) -> Sequence[Gate]:
         """The gates that are asked before a letter is sent."""
         changed = UnchangedEvents(self.client)
         return (changed,) if self.gates is None else (changed, Preflighted(self.client, self.now, self.gates))
+
+
+def mend(plan: Plan, journal: Journal, means: Means, wishes: Wishes) -> None:
+    """Do the repairs of a plan, before anything is sent.
+
+    Errors: UserError if the plan has repairs and the user has not said so, or if AWS refuses one.
+    """
+    if plan.repairs and not wishes.remediate:
+        raise UserError(
+            f"The plan has repairs, the first: {plan.repairs[0].deed}.",
+            next_step="Do them: --remediate; or take them out of `repairs` in the plan.", exit_code=2,
+        )  # fmt: skip
+    repair_all(plan.repairs, means.client, journal, means.now, means.say)
 
 
 @contextmanager

@@ -14,14 +14,15 @@ from typing import Any
 
 from redrive.core.clock import Instant, SystemClock
 from redrive.deadletters.account import Account
-from redrive.deadletters.assembly import Means, assembled
+from redrive.deadletters.assembly import Means, assembled, mend
 from redrive.deadletters.evidence import Logs
 from redrive.deadletters.findings import Finding
 from redrive.deadletters.letter import Letter
 from redrive.deadletters.memories import Memory
 from redrive.deadletters.peek import WAIT_S_ON_AWS, depth_of, hidden_s_for, looking
-from redrive.deadletters.plan import Plan, proposed
+from redrive.deadletters.plan import Plan, proposed, repairing
 from redrive.deadletters.preflight import LETTERS_OF_BATCH, Gates, Preflight
+from redrive.deadletters.repairs import find_repairs
 from redrive.deadletters.run_files import opened_journal
 from redrive.deadletters.sorting import Refined, Wishes, as_it_is
 from redrive.deadletters.sources import Source, find_sources
@@ -89,12 +90,15 @@ class DeadLetterQueue:
         while batch := list(itertools.islice(letters, LETTERS_OF_BATCH)):
             yield from zip(batch, preflight.examine(batch), strict=True)
 
-    def plan(self, *, logs: bool = False) -> Plan:
+    def plan(self, *, logs: bool = False, remediate: bool = False) -> Plan:
         """The plan that a triage proposes: what went away by itself is redriven, the rest stays.
 
-        Change it by `dataclasses.replace`; `plan_document` writes it, `read_plan` reads it.
+        Change it by `dataclasses.replace`; `plan_document` writes it, `read_plan` reads it. With `remediate` it has the
+        repairs that a run with `Wishes(remediate=True)` does first.
         """
-        return proposed(self.url, self.triage(logs=logs).groups, self._now(), logs=logs)
+        groups = self.triage(logs=logs).groups
+        plan = proposed(self.url, groups, self._now(), logs=logs)
+        return repairing(plan, find_repairs(self._client, self._arn, groups)) if remediate else plan
 
     def run(
         self, plan: Plan, journal: Path, *, memory: Memory | None = None, wishes: Wishes | None = None
@@ -111,11 +115,12 @@ class DeadLetterQueue:
         )  # fmt: skip
         with (
             opened_journal(journal, self.url) as opened,
-            assembled(plan, opened, means, wishes or Wishes()) as run,
         ):
-            for _ in run.rounds():
-                pass
-            return run.account
+            mend(plan, opened, means, wishes or Wishes())
+            with assembled(plan, opened, means, wishes or Wishes()) as run:
+                for _ in run.rounds():
+                    pass
+                return run.account
 
     def _gates(self, memory: Memory | None) -> Gates:
         return Gates(memory, stream=Streams(self._client, self._now).finding, sources=lambda: self._sources)
@@ -128,9 +133,12 @@ class DeadLetterQueue:
 
     @cached_property
     def _sources(self) -> Sequence[Source]:
+        return find_sources(self._client, {self.url: self._arn}).of(self._arn)
+
+    @cached_property
+    def _arn(self) -> str:
         asked = self._sqs.get_queue_attributes(QueueUrl=self.url, AttributeNames=["QueueArn"])
-        arn = str(asked["Attributes"]["QueueArn"])
-        return find_sources(self._client, {self.url: arn}).of(arn)
+        return str(asked["Attributes"]["QueueArn"])
 
     @property
     def _wait_s(self) -> int:

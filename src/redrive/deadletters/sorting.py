@@ -84,6 +84,8 @@ class Wishes:
     """Send letters again that may have been accepted already."""
     resend_returned: bool = False
     """Send letters again that an earlier run has sent, and that have failed again."""
+    remediate: bool = False
+    """Do the repairs of the plan first."""
     discard_done: bool = False
     """Discard letters whose work is known to be done."""
 

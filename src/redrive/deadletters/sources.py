@@ -100,6 +100,12 @@ def _of_rules(events: Any) -> _Found:
                     yield target["Arn"], _source("executions of rule", name, rule["Arn"])
 
 
+def rule_of(arn: str) -> tuple[str, str]:
+    """The bus and the name of a rule, by its ARN."""
+    *bus, name = arn.partition(":rule/")[2].split("/")
+    return "/".join(bus) or "default", name
+
+
 def _buses(events: Any) -> Iterator[str]:
     """The names of all buses. Boto3 has no paginator for them."""
     after: dict[str, str] = {}
@@ -124,12 +130,12 @@ def _of_functions(functions: Any) -> _Found:
                 for configs in invoked.paginate(FunctionName=one["FunctionName"])
                 for config in configs["FunctionEventInvokeConfigs"]
             ):
-                destination = _on_failure(config)
+                destination = on_failure(config)
                 if destination:
                     yield destination, source
     for page in functions.get_paginator("list_event_source_mappings").paginate():
         for mapping in page["EventSourceMappings"]:
-            destination = _on_failure(mapping)
+            destination = on_failure(mapping)
             if destination:
                 function = mapping["FunctionArn"].rsplit(":", 1)[-1]
                 event_source = mapping.get("EventSourceArn", "").rsplit(":", 1)[-1]
@@ -146,7 +152,8 @@ def _of_subscriptions(sns: Any) -> _Found:
                 yield queue_arn, _source("subscription", name, one["TopicArn"]) | {"endpoint": one["Endpoint"]}
 
 
-def _on_failure(settings: Any) -> str | None:
+def on_failure(settings: Any) -> str | None:
+    """Where a function or a mapping sends what has failed; None if it names nothing."""
     destination = (settings.get("DestinationConfig") or {}).get("OnFailure", {}).get("Destination")
     return None if destination is None else str(destination)
 
