@@ -14,11 +14,12 @@ from redrive.cli.letter_gates import keys_of
 from redrive.cli.letter_logs import logs_option, triaged
 from redrive.cli.output import json_option, print_json, print_table, wants_json
 from redrive.cli.reading_letters import error_shown, name_of, queue_argument, queue_url
-from redrive.cli.running_letters import sources_with_queues
+from redrive.cli.running_letters import arn_of, sources_with_queues
 from redrive.core.errors import UserError
 from redrive.deadletters.destinations import Destination, read_destination
 from redrive.deadletters.moving import decided
-from redrive.deadletters.plan import Action, Plan, plan_document, proposed
+from redrive.deadletters.plan import Action, Plan, plan_document, proposed, repairing
+from redrive.deadletters.repairs import find_repairs
 
 ERROR_CHARS_MAX = 40
 
@@ -42,12 +43,15 @@ _numbers = click.IntRange(min=1)
     multiple=True,
     help="Write where the key of an execution is into the plan, for all letters or for those of one source.",
 )
+@click.option(
+    "--remediate", is_flag=True, help="Write the repairs into the plan that are known by name and can be undone."
+)
 @logs_option
 @json_option
 @place_options
 def plan(
     queue: str, file: Path, redrive: Sequence[int], leave: Sequence[int], to_text: str | None, rate: float | None,
-    canary: int | None, keys: tuple[str, ...], with_logs: bool, as_json: bool, place: Place,
+    canary: int | None, keys: tuple[str, ...], remediate: bool, with_logs: bool, as_json: bool, place: Place,
 ) -> None:  # fmt: skip
     """Write a plan for the letters of a queue; nothing is sent. Read it, edit it, and run it by `redrive dlq redrive`.
 
@@ -60,6 +64,8 @@ def plan(
     found = triaged(place, queue, with_logs=with_logs)
     made = proposed(queue_url(place.client("sqs"), queue), found.groups, place.now(), logs=with_logs)
     made = _with_keys(made, *named)
+    if remediate:
+        made = repairing(made, find_repairs(place.client, arn_of(place, made.queue), found.groups))
     made = _chosen(made, set(redrive), set(leave), to)
     if rate is not None:
         made = replace(made, rate=rate, rate_max=max(rate, made.rate_max or rate))
@@ -71,8 +77,12 @@ def plan(
         print_json(plan_document(made))
         return
     _print(made)
+    for repair in made.repairs:
+        click.echo(f"  Repair: {repair.deed}.", err=True)
+    if remediate and not made.repairs:
+        click.echo("  There is nothing that can be repaired by itself.", err=True)
     click.echo(f"  By {made.by.value}: {made.why}", err=True)
-    click.echo(f"  Run it: redrive dlq redrive {file}{place.options}", err=True)
+    click.echo(f"  Run it: redrive dlq redrive {file}{' --remediate' if made.repairs else ''}{place.options}", err=True)
 
 
 def _destination(text: str | None) -> Destination | None:

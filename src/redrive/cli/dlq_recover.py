@@ -14,9 +14,10 @@ from redrive.cli.letter_logs import logs_option, triaged
 from redrive.cli.output import json_option, print_json, print_table, wants_json
 from redrive.cli.passing_time import time_of
 from redrive.cli.reading_letters import error_shown, name_of, queue_argument, queue_url
-from redrive.cli.running_letters import account_of, read_plan_file
+from redrive.cli.running_letters import account_of, arn_of, read_plan_file
 from redrive.core.documents import Document
-from redrive.deadletters.plan import Action, Plan, plan_document, proposed
+from redrive.deadletters.plan import Action, Plan, plan_document, proposed, repairing
+from redrive.deadletters.repairs import find_repairs
 from redrive.deadletters.sorting import Wishes
 from redrive.deadletters.triage import Triage
 
@@ -33,12 +34,13 @@ ESCALATED = 1
     "--into", type=click.Path(file_okay=False, path_type=Path),
     help="Where the plans and the journal are written.  [default: QUEUE.recovery]",
 )  # fmt: skip
+@click.option("--remediate", is_flag=True, help="Do what can be repaired by itself, and be undone, before each stage.")
 @gate_options
 @logs_option
 @json_option
 @place_options
 def recover(
-    queue: str, into: Path | None, wanted: WantedGates, with_logs: bool, as_json: bool, place: Place
+    queue: str, into: Path | None, remediate: bool, wanted: WantedGates, with_logs: bool, as_json: bool, place: Place
 ) -> None:  # fmt: skip
     """Bring letters back whose causes pass by themselves, in three stages, after 60, 300 and 900 seconds.
 
@@ -48,18 +50,19 @@ def recover(
     folder = into or Path(f"{name_of(queue)}.recovery")
     folder.mkdir(parents=True, exist_ok=True)
     _, wait = time_of(place)
+    wishes = Wishes(resend_returned=True, remediate=remediate)
     stages: list[Document] = []
     for number, after_s in enumerate(STAGES_S, 1):
         file = folder / f"stage-{number}.json"
         if not file.exists():
             wait(after_s)
-            _write(file, _planned(place, queue, with_logs=with_logs))
+            _write(file, _planned(place, queue, with_logs=with_logs, remediate=remediate))
         elif (folder / f"stage-{number + 1}.json").exists():
             continue
         plan = read_plan_file(file)
         if not any(rule.action is Action.REDRIVE for rule in plan.rules):
             break
-        account = account_of(place, plan, file, folder / "stages.journal", Wishes(resend_returned=True), wanted)
+        account = account_of(place, plan, file, folder / "stages.journal", wishes, wanted)
         stages.append({"stage": number, "after_s": after_s} | account.document)
         if account.stopped or account.doubtful or account.undeleted:
             break
@@ -69,9 +72,10 @@ def recover(
         sys.exit(ESCALATED)
 
 
-def _planned(place: Place, queue: str, *, with_logs: bool) -> Plan:
-    found = triaged(place, queue, with_logs=with_logs)
-    return proposed(queue_url(place.client("sqs"), queue), found.groups, place.now(), logs=with_logs)
+def _planned(place: Place, queue: str, *, with_logs: bool, remediate: bool) -> Plan:
+    groups = triaged(place, queue, with_logs=with_logs).groups
+    plan = proposed(queue_url(place.client("sqs"), queue), groups, place.now(), logs=with_logs)
+    return repairing(plan, find_repairs(place.client, arn_of(place, plan.queue), groups)) if remediate else plan
 
 
 def _write(file: Path, plan: Plan) -> None:

@@ -17,10 +17,7 @@ from redrive.core.errors import UserError
 from redrive.deadletters.causes import Cause
 from redrive.deadletters.letter import Letter, name_of
 from redrive.deadletters.letter_files import shown
-from redrive.deadletters.peek import Depth, Look, depth_of, hidden_s_for, looking
-
-WAIT_S_ON_AWS = 2
-"""A receive that does not wait may miss messages on AWS, which has many machines. A server has one."""
+from redrive.deadletters.peek import WAIT_S_ON_AWS, Depth, Look, depth_of, hidden_s_for, looking
 
 DAYS_KEPT = 14
 

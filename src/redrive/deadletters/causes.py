@@ -42,6 +42,8 @@ class Class(enum.Enum):
     """The code refuses this input; other inputs pass."""
     CODE = "code defect"
     """The code fails, whatever the input is."""
+    DEFINITION = "definition"
+    """The definition of the state machine fails: a redriven execution keeps the one with which it began."""
     UNKNOWN = "unknown"
     """The letter does not say it: its consumer's logs do."""
 
@@ -156,6 +158,17 @@ _CLASSES: Mapping[str, Class] = {
     "Runtime.ImportModuleError": Class.CONFIGURATION, "Runtime.HandlerNotFound": Class.CONFIGURATION,
     "Runtime.UserCodeSyntaxError": Class.CODE, "Runtime.MarshalError": Class.CODE,
     "AWS.Scheduler.InternalServerError": Class.TRANSIENT,
+    # Errors of Step Functions.
+    "States.Timeout": Class.TRANSIENT, "States.HeartbeatTimeout": Class.TRANSIENT,
+    "States.Permissions": Class.PERMISSION,
+    "States.Runtime": Class.DEFINITION, "States.ParameterPathFailure": Class.DEFINITION,
+    "States.ResultPathMatchFailure": Class.DEFINITION, "States.NoChoiceMatched": Class.DEFINITION,
+    "States.IntrinsicFailure": Class.DEFINITION, "States.QueryEvaluationError": Class.DEFINITION,
+    "States.BranchFailed": Class.UNKNOWN, "States.ExceedToleratedFailureThreshold": Class.UNKNOWN,
+    "States.DataLimitExceeded": Class.DEFINITION, "States.ItemReaderFailed": Class.CONFIGURATION,
+    "States.ResultWriterFailed": Class.CONFIGURATION, "States.Http.Socket": Class.TRANSIENT,
+    "Lambda.AWSLambdaException": Class.TRANSIENT, "Lambda.SdkClientException": Class.TRANSIENT,
+    "Lambda.ClientExecutionTimeoutException": Class.TRANSIENT, "TIMED_OUT": Class.TRANSIENT, "ABORTED": Class.UNKNOWN,
     # Exceptions of Python, JavaScript and Java.
     "TypeError": Class.CODE, "AttributeError": Class.CODE, "NameError": Class.CODE, "ImportError": Class.CONFIGURATION,
     "ModuleNotFoundError": Class.CONFIGURATION, "NotImplementedError": Class.CODE, "RecursionError": Class.CODE,
@@ -188,6 +201,10 @@ _ADVICE: Mapping[Class, tuple[Remedy, str]] = {
     Class.PERMISSION: (Remedy.FIX, "Allow it in the role or the policy; then redrive."),
     Class.POISON: (Remedy.EXAMINE, "The code refuses this input: correct the code or the input, or discard it."),
     Class.CODE: (Remedy.FIX, "Correct the code and deploy it; then redrive."),
+    Class.DEFINITION: (
+        Remedy.EXAMINE,
+        "A redriven execution keeps its definition: correct that, and start another one (`to` stateMachine:ARN).",
+    ),
     Class.UNKNOWN: (Remedy.EXAMINE, _EXAMINE),
 }
 

@@ -10,6 +10,8 @@ Each line is a fact about letters, by their message ids:
     {"deleted": […]}              they are gone from the dead-letter queue
     {"undoing": […]}              written, and on disk, before they are sent back to the dead-letter queue
     {"undone": {id: new id}}      they are there again; an empty id: they were taken back and are nowhere
+    {"repairing": …}              written, and on disk, before a repair is done; then {"repaired": …}
+    {"unrepaired": …}             it is undone
     {"moving": …}, {"moved": …}   a message move task was asked for; what SQS says of it
 
 A letter that was `sending` when the process ended is doubtful: whether it was accepted is not known. A letter that was
@@ -74,6 +76,8 @@ class Journal:
         self._undeleted: set[str] = set()
         self._sent: dict[str, Sent] = {}
         self._undoing: set[str] = set()
+        self._repairs: dict[str, Document] = {}
+        self._repaired: set[str] = set()
         self.move: Document | None = None
         """The last facts of the message move task of this plan; None if none was asked for."""
 
@@ -114,6 +118,27 @@ class Journal:
     def undoing_letters(self) -> frozenset[str]:
         """The letters that were being sent back when a process ended: they may be in the dead-letter queue again."""
         return frozenset(self._undoing)
+
+    @property
+    def repairs(self) -> list[Document]:
+        """The repairs that were done, or begun when a process ended, and not undone; the first done first."""
+        return list(self._repairs.values())
+
+    def is_repaired(self, repair: Document) -> bool:
+        """Whether a repair was done to its end, and not undone."""
+        return _text_of(repair) in self._repaired
+
+    def repairing(self, repair: Document, at: Instant) -> None:
+        """Announce a repair. On disk when this returns."""
+        self._record({"repairing": repair, "at": at}, durable=True)
+
+    def repaired(self, repair: Document, at: Instant) -> None:
+        """Record that a repair is done. On disk when this returns."""
+        self._record({"repaired": repair, "at": at}, durable=True)
+
+    def unrepaired(self, repair: Document, at: Instant) -> None:
+        """Record that a repair is undone. On disk when this returns."""
+        self._record({"unrepaired": repair, "at": at}, durable=True)
 
     def undoing(self, message_ids: Iterable[str], at: Instant) -> None:
         """Announce that letters are sent back to the dead-letter queue. On disk when this returns."""
@@ -200,6 +225,13 @@ class Journal:
                 for one in new_ids:
                     self._sent.pop(one, None)
                     self._known.pop(one, None)
+            case {"repairing": dict(repair)}:
+                self._repairs[_text_of(repair)] = repair
+            case {"repaired": dict(repair)}:
+                self._repaired.add(_text_of(repair))
+            case {"unrepaired": dict(repair)}:
+                self._repairs.pop(_text_of(repair), None)
+                self._repaired.discard(_text_of(repair))
             case {"moving": str()} | {"moved": dict()}:
                 self.move = {**(self.move or {}), **fact}
             case _:
@@ -250,6 +282,10 @@ def queue_of(file: IO[bytes]) -> str:
     """The URL of the queue whose journal a file is. Errors: MalformedJournal."""
     file.seek(0)
     return _head(file.readline())
+
+
+def _text_of(repair: Document) -> str:
+    return json.dumps(repair, sort_keys=True)
 
 
 def _header(queue_url: str) -> bytes:

@@ -15,7 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.deadletters.causes import cause_of
 from redrive.deadletters.contents import is_elsewhere
-from redrive.deadletters.destinations import Destination, Nowhere, SourcesOf, usual
+from redrive.deadletters.destinations import Destination, Nowhere, SourcesOf, To, usual
 from redrive.deadletters.gates import Gate, Refusal
 from redrive.deadletters.journal import Doubt, Journal, Known
 from redrive.deadletters.letter import Letter
@@ -84,6 +84,8 @@ class Wishes:
     """Send letters again that may have been accepted already."""
     resend_returned: bool = False
     """Send letters again that an earlier run has sent, and that have failed again."""
+    remediate: bool = False
+    """Do the repairs of the plan first."""
     discard_done: bool = False
     """Discard letters whose work is known to be done."""
 
@@ -138,6 +140,8 @@ class Sorter:
         to = rule.to or usual(letter, self._sources)
         if isinstance(to, Nowhere):
             return Stays(to.reason, Because.PLAN)
+        if rule.patch and to.kind is To.EXECUTION:
+            return Stays("RedriveExecution keeps the input: send edited letters `to` stateMachine:ARN", Because.PLAN)
         if doubt is not None and not self._may_repeat(doubt, to, now):
             return _doubtful(doubt)
         try:

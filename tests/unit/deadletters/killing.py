@@ -150,6 +150,8 @@ class Stage:
     """What the function was given."""
     disk: bytes = b""
     exported: list[str] = field(default_factory=list)
+    told: set[str] = field(default_factory=set)
+    """The ids of the letters of which the server was told that they were sent again."""
     watch: FirstLetters | None = None
     _saved: Any = None
     _clients: dict[str, Any] = field(default_factory=dict)
@@ -163,6 +165,7 @@ class Stage:
         self.world.store.load(self._saved)
         self.disk = b""
         self.exported.clear()
+        self.told.clear()
         self.done.clear()
         return self
 
@@ -190,10 +193,14 @@ class Stage:
             life.place()
             self.exported.extend(letter.message_id for letter in letters)
 
+        def tell(_: Destination, letters: Sequence[tuple[Letter, str]]) -> None:
+            life.place()
+            self.told.update(letter.message_id for letter, _ in letters)
+
         ports = Ports(
             sqs, Sender(lambda service: self.client(service, life)), journal, self.world.clock.now,
             lambda seconds: self.world.advance(seconds=seconds) if seconds else None, lambda: (), export, (Careful(),),
-            receives=3, watch=self.watch,
+            receives=3, watch=self.watch, tell=tell,
         )  # fmt: skip
         hidden = Hidden(sqs, self.queue, io.StringIO(), hidden_s=HIDDEN_S, wait_s=0, now=self.world.clock.now)
         run = parts.run(self.plan, ports, hidden, wishes)
@@ -235,7 +242,7 @@ def mixed_stage() -> Iterator[Stage]:
     world.functions.register("worker", work)
     role = world.client("iam").create_role(RoleName="worker", AssumeRolePolicyDocument=json.dumps(TRUST))["Role"]["Arn"]
     world.client("lambda").create_function(
-        FunctionName="worker", Runtime="python3.12", Handler="index.handler", Code={"ZipFile": _packed()}, Role=role
+        FunctionName="worker", Runtime="python3.12", Handler="index.handler", Code={"ZipFile": packed()}, Role=role
     )
     told = _told_queue(world)
     dead, orders = moved(world, [f"order-{number}" for number in range(13)] + ["order-gated"], fifo=False)
@@ -371,6 +378,8 @@ def faults(stage: Stage, account: Account) -> list[str]:
     left, exported = stage.left(), {stage.letters.get(one, one) for one in stage.exported}
     found = [f"{name} was sent {count} times" for name, count in delivered.items() if count > 1]
     found += [f"{name} passed its gate" for name in delivered if "gated" in name]
+    told = {stage.letters[one] for one in stage.told}
+    found += [f"{name} was sent, and nobody was told" for name in set(delivered) - told - left]
     for name in stage.letters.values():
         is_there, is_done = name in left, name in delivered or name in exported
         if not is_there and not is_done:
@@ -416,7 +425,7 @@ def fifo_faults(stage: Stage, account: Account) -> list[str]:
     return [*found, *(f"{one} is doubtful" for one in account.doubtful)]
 
 
-def _packed() -> bytes:
+def packed() -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("index.py", "def handler(event, context): pass\n")

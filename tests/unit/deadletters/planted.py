@@ -10,6 +10,7 @@ from typing import Any
 from redrive.core.clock import Instant
 from redrive.deadletters.account import Account
 from redrive.deadletters.destinations import Destination
+from redrive.deadletters.group_order import GroupOrder
 from redrive.deadletters.hiding import Held
 from redrive.deadletters.journal import Doubt, Journal, Known
 from redrive.deadletters.letter import Letter
@@ -41,14 +42,33 @@ class ExportsAfterDeleting(Redriving):
         super()._discard(discards)
 
 
-class SendsGroupsAtOnce(Redriving):
-    def _wave(self, left: Any) -> Any:
+class GroupsAtOnce(GroupOrder):
+    def wave(self, left: Any, letter_of: Any) -> Any:
         return list(reversed(left)), []
 
 
-class PassesLettersThatStay(Redriving):
-    def _is_blocked(self, letter: Letter) -> bool:
+class StoppedGroupsGoOn(GroupOrder):
+    def is_stopped(self, letter: Letter) -> bool:
         return False
+
+
+class SendsGroupsAtOnce(Redriving):
+    def rounds(self) -> Iterator[Account]:
+        self._order.__class__ = GroupsAtOnce
+        return super().rounds()
+
+
+class PassesLettersThatStay(Redriving):
+    def rounds(self) -> Iterator[Account]:
+        self._order.__class__ = StoppedGroupsGoOn
+        return super().rounds()
+
+
+class TellsOnlyItsOwn(Redriving):
+    """What a killed run has sent, and not told, is deleted by the next one without a word."""
+
+    def _tell_again(self, finished: Sequence[Held]) -> None:
+        pass
 
 
 class AnnouncesAfterSending(Journal):
@@ -103,6 +123,7 @@ PLANTED = (
     Planted("forgets what was sent", Parts(journal=ForgetsWhatWasSent)),
     Planted("resends doubtful letters silently", Parts(run=RunThatResendsSilently)),
     Planted("opens gates silently", Parts(run=RunThatOpensGates)),
+    Planted("tells only what it has sent itself", Parts(run=TellsOnlyItsOwn)),
     Planted("sends a message group at once", Parts(run=SendsGroupsAtOnce), fifo_stage, fifo_faults),
     Planted("passes a letter that stays", Parts(run=PassesLettersThatStay), fifo_stage, fifo_faults),
 )
