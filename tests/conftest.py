@@ -12,6 +12,7 @@ from collections.abc import Generator, Iterator
 import pytest
 from hypothesis import settings
 
+from tests.support.models import files_read_once
 from tests.support.postgresql import postgresql_store_url, postgresql_url
 
 __all__ = ["postgresql_store_url", "postgresql_url"]
@@ -64,6 +65,12 @@ def _exempt_from_collection() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _files_read_once() -> Iterator[None]:
+    with files_read_once():
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
