@@ -1,4 +1,4 @@
-"""kill -9 of a server that watches logs: no change of an alarm is lost or told twice, and no log event is counted twice."""
+"""kill -9 of a server that watches logs: no change of an alarm is lost or told twice, no log event is counted twice."""
 
 from __future__ import annotations
 
@@ -59,9 +59,8 @@ def watch(server: ServerProcess) -> None:
     for queue in ("told", "published"):
         sqs.create_queue(QueueName=queue, Attributes={"Policy": policy})
     topic = sns.create_topic(Name="alerts")["TopicArn"]
-    sns.subscribe(
-        TopicArn=topic, Protocol="sqs", Endpoint=ACCOUNT.format("sqs", "told"), Attributes={"RawMessageDelivery": "true"}
-    )  # fmt: skip
+    raw = {"RawMessageDelivery": "true"}
+    sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=ACCOUNT.format("sqs", "told"), Attributes=raw)
     pattern = {"detail-type": ["CloudWatch Alarm State Change"]}
     events.put_rule(Name="changes", EventPattern=json.dumps(pattern))
     events.put_targets(Rule="changes", Targets=[{"Id": "queue", "Arn": ACCOUNT.format("sqs", "published")}])
@@ -162,7 +161,7 @@ def said(message: Any) -> Change:
 def failures(server: ServerProcess, begin: int) -> int:
     """How many failures the metric has counted."""
     found = server.client("cloudwatch").get_metric_statistics(
-        Namespace="Work", MetricName="Failures", StartTime=at(begin), EndTime=at(begin + MINUTES * MINUTE_MS), Period=60,
-        Statistics=["Sum"],
+        Namespace="Work", MetricName="Failures", Statistics=["Sum"], Period=60, StartTime=at(begin),
+        EndTime=at(begin + MINUTES * MINUTE_MS),
     )  # fmt: skip
     return int(sum(point["Sum"] for point in found["Datapoints"]))
