@@ -72,6 +72,11 @@ def test_what_leaves_something_is_a_write(service: str, operation: str) -> None:
     assert Call(service, operation, "").changes
 
 
+def test_transcript_is_a_write_where_the_call_names_a_place_for_it() -> None:
+    assert not Call("transcribe", "TranscribeAudio", "", {"Media": {}}).changes
+    assert Call("transcribe", "TranscribeAudio", "", {"OutputConfiguration": {"S3": {}}}).changes
+
+
 @pytest.mark.parametrize(
     ("text", "is_read"),
     [

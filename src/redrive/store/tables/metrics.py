@@ -32,6 +32,13 @@ SAMPLES_KEPT_MAX = 1_000
 """How many different values of a minute are stored exactly. Further values are rounded to three digits."""
 
 
+STATISTICS = {
+    "SampleCount": "by_period_sample_count", "Average": "by_period_average", "Sum": "by_period_sum",
+    "Minimum": "by_period_minimum", "Maximum": "by_period_maximum",
+}  # fmt: skip
+"""The statistics that the database computes, each with its statement."""
+
+
 class Watched(NamedTuple):
     """A thing with metrics. `dimensions` is the text of `dimensions_text`, `scope` is `account/region`.
 
@@ -82,8 +89,8 @@ def dimensions_text(dimensions: Mapping[str, str]) -> str:
     return dump_json(dict(sorted(dimensions.items())))
 
 
-Grouped = tuple[int, float, float, float, float]
-"""A period by its number, with the sum, the count, the minimum and the maximum of its values."""
+Grouped = tuple[Instant, float, float, float, float]
+"""The start of a period, with the sum, the count, the minimum and the maximum of its values."""
 
 _Counted = Series | SeriesGroup
 _Sample = tuple[_Counted, Instant, float, int]
@@ -230,19 +237,20 @@ class MetricTable:
             for minute, total, count, low, high, samples in rows
         ]
 
-    def grouped(
-        self, series: Series, start: Instant, end: Instant, period_ms: int, *, with_extremes: bool = True
-    ) -> Sequence[Grouped]:
-        """The periods of a series in [start, end) that have data, in order: number, sum, count, minimum, maximum.
+    def grouped(self, series: Series, start: Instant, end: Instant, period_ms: int) -> Sequence[Grouped]:
+        """The periods of a series in [start, end) that have data, in order: start, sum, count, minimum, maximum.
 
-        Periods are numbered from `start` on; the database adds the minutes up. Plain tuples, because there are many.
-        Without extremes, minimum and maximum are 0, which is faster.
+        Periods are counted from `start` on; the database adds the minutes up. Plain tuples, because there are many.
         """
-        sql = _SQL["grouped" if with_extremes else "sums"]
-        return cast(
-            "Sequence[Grouped]",
-            self._database.all(sql, {**_key(series), "start": start, "end": end, "period": period_ms}),
-        )
+        params = {**_key(series), "start": start, "end": end, "period": period_ms}
+        return cast("Sequence[Grouped]", self._database.all(_SQL["grouped"], params))
+
+    def by_period(
+        self, statistic: str, series: Series, start: Instant, end: Instant, period_ms: int
+    ) -> Sequence[tuple[Instant, float]]:
+        """One of `STATISTICS` of each period of a series in [start, end) that has data, with the period's start."""
+        params = {**_key(series), "start": start, "end": end, "period": period_ms}
+        return cast("Sequence[tuple[Instant, float]]", self._database.all(_SQL[STATISTICS[statistic]], params))
 
     def first(self, series: Series, start: Instant) -> Instant | None:
         """The first stored minute of a series that begins at `start` or later; None if there is none."""
