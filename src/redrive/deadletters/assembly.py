@@ -16,6 +16,7 @@ from pathlib import Path
 
 from redrive.core.clock import Instant
 from redrive.core.errors import UserError
+from redrive.deadletters.bus_events import WantedEvents
 from redrive.deadletters.changed_events import UnchangedEvents
 from redrive.deadletters.contents import Contents
 from redrive.deadletters.destinations import SourcesOf
@@ -62,8 +63,8 @@ class Means:
 
     def asked(self) -> Sequence[Gate]:
         """The gates that are asked before a letter is sent."""
-        changed = UnchangedEvents(self.client)
-        return (changed,) if self.gates is None else (changed, Preflighted(self.client, self.now, self.gates))
+        always = (UnchangedEvents(self.client), WantedEvents(self.client, self.now))
+        return always if self.gates is None else (*always, Preflighted(self.client, self.now, self.gates))
 
 
 def mend(plan: Plan, journal: Journal, means: Means, wishes: Wishes) -> None:

@@ -102,6 +102,8 @@ def judge(failure: Failure, origin: Origin) -> Judgement:
     kind = next((kind for pattern, kind in _MESSAGES if pattern.search(failure.message)), None)
     if kind is not None:
         return Judgement(kind, failure.message[:MESSAGE_CHARS_MAX], *_ADVICE[kind])
+    if origin is Origin.UNKNOWN:
+        return Judgement(Class.UNKNOWN, "the letter names no source and no error", Remedy.EXAMINE, _OF_NOBODY)
     if origin in {Origin.QUEUE, Origin.SUBSCRIPTION} or not (failure.code or failure.message):
         return Judgement(Class.UNKNOWN, "the letter holds no error", Remedy.EXAMINE, _OF_CONSUMER)
     return Judgement(Class.UNKNOWN, failure.code or failure.message, Remedy.EXAMINE, _EXAMINE)
@@ -192,6 +194,10 @@ _MESSAGES: tuple[tuple[re.Pattern[str], Class], ...] = (
 """What messages say whose code nobody knows, as those of exceptions of the user's own."""
 
 _OF_CONSUMER = "Its consumer knows the error: look at the logs of the function or program that reads the source."
+_OF_NOBODY = (
+    "No service has written it: a program has sent it here, without the attributes that tell where it failed. "
+    "Name a destination (`to`), or discard it."
+)
 _EXAMINE = "Look at one of them: redrive dlq show."
 
 _ADVICE: Mapping[Class, tuple[Remedy, str]] = {

@@ -22,6 +22,7 @@ https://docs.aws.amazon.com/step-functions/latest/apireference/API_DescribeExecu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -43,6 +44,9 @@ BY_MAP_RUN = "REDRIVABLE_BY_MAP_RUN"
 
 REDRIVABLE_MS = 14 * DAY_MS
 """How long after its end an execution can be redriven."""
+
+_OF_TIME = re.compile(r"[-_:](?:1\d{9}|1\d{12})$")
+"""A name that ends with the seconds or milliseconds since 1970, such as `retry-1735689600`."""
 
 _ANEW = "to start another one: `to` stateMachine:ARN"
 
@@ -82,6 +86,9 @@ def _of_failure(client: Client, letter: Letter, to: Destination) -> Finding:
             return Finding("execution", Answer.SKIP, "it has succeeded since", arn)
         case "RUNNING" | "PENDING_REDRIVE":
             return Finding("execution", Answer.SKIP, "it is running again", arn)
+    if to.kind is not To.EXECUTION and _OF_TIME.search(arn):
+        reason = "its name is made of the time: two starts of one piece of work are two executions, and both do it"
+        return Finding("execution", Answer.CAUTION, reason, arn)
     if to.kind is not To.EXECUTION:
         reason = "another execution starts from the beginning: what the failed one has done is done again"
         return Finding("execution", Answer.CAUTION, reason, arn)
@@ -91,7 +98,11 @@ def _of_failure(client: Client, letter: Letter, to: Destination) -> Finding:
         case found if found == REDRIVABLE:
             until = instant_of(told.get("stopDate"))
             until = None if until is None else until + REDRIVABLE_MS
-            return Finding("execution", Answer.GO, "it goes on at the step that failed", arn, until)
+            reason = "it goes on at the step that failed"
+            if _OF_TIME.search(arn):
+                reason += "; its name is made of the time: another start of the same work is another execution"
+                return Finding("execution", Answer.CAUTION, reason, arn, until)
+            return Finding("execution", Answer.GO, reason, arn, until)
         case found if found == BY_MAP_RUN:
             reason = "it is a child of a Map Run: redrive the execution that has the Map Run"
             return Finding("execution", Answer.REFUSE, reason, str(told.get("mapRunArn", arn)))

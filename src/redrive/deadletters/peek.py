@@ -50,6 +50,7 @@ class Depth:
     hidden: int
     delayed: int
     is_fifo: bool
+    arn: str
 
 
 def depth_of(sqs: Any, url: str) -> Depth:
@@ -58,6 +59,7 @@ def depth_of(sqs: Any, url: str) -> Depth:
     return Depth(
         int(told.get("ApproximateNumberOfMessages", 0)), int(told.get("ApproximateNumberOfMessagesNotVisible", 0)),
         int(told.get("ApproximateNumberOfMessagesDelayed", 0)), told.get("FifoQueue") == "true",
+        told.get("QueueArn", ""),
     )  # fmt: skip
 
 

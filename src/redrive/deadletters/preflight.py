@@ -1,6 +1,7 @@
 """Preflight: is it safe to run a letter's work again now? Each gate answers with a reason.
 
     whole           nothing of the work was cut off, and it is in the letter or can be fetched
+    key             it is not the same for all work, nor one that a redrive changes
     parses          the handler's own parser takes it
     ledger          what the function's ledger says of the execution (memories.py)
     horizon         the ledger's memory reaches back to the work
@@ -18,6 +19,7 @@ A gate that is closed can be overridden by a person with a reason; `decided` say
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -49,6 +51,8 @@ LETTERS_OF_BATCH = 100
 
 _SOURCE_REFUSED = frozenset({Class.PERMISSION, Class.CONFIGURATION, Class.THROTTLED})
 """Refusals of a target's API: the work was not accepted."""
+
+_PLACEHOLDER = re.compile(r"<aws\.scheduler\.[\w.-]+>")
 
 StreamGate = Callable[[Letter], Finding]
 Parse = Callable[[str], object]
@@ -93,6 +97,7 @@ class Preflight:
     def _of_letter(self, letter: Letter, to: Destination | None) -> Iterator[Finding]:
         gates, now = self._gates, self._now()
         yield from _whole(letter)
+        yield from _literal(letter)
         if gates.parse is not None and letter.work.text:
             yield _parsed(letter, gates.parse)
         if letter.work.batch is not None and not letter.work.text:
@@ -137,6 +142,15 @@ def _whole(letter: Letter) -> Iterator[Finding]:
         yield Finding("whole", Answer.REFUSE, "the end of the work was cut off: it cannot be run again as it is")
     elif unfetched(letter):
         yield Finding("whole", Answer.REFUSE, "the letter holds no work")
+
+
+def _literal(letter: Letter) -> Iterator[Finding]:
+    """A placeholder of Scheduler that is misspelt stands in each input as it is written: all work has one key."""
+    if letter.origin in {Origin.SCHEDULE, Origin.QUEUE, Origin.FUNCTION, Origin.DESTINATION}:
+        found = _PLACEHOLDER.search(letter.work.text)
+        if found is not None:
+            reason = f"it holds {found[0]} as it is written: Scheduler knows no such attribute, so all work has one key"
+            yield Finding("key", Answer.REFUSE, reason, "context attributes are spelt as <aws.scheduler.execution-id>")
 
 
 def _parsed(letter: Letter, parse: Parse) -> Finding:

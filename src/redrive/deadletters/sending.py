@@ -25,6 +25,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from redrive.core.clock import DAY_MS, MINUTE_MS
 from redrive.core.documents import Document, load_json
+from redrive.deadletters.bus_events import OF_AWS, refused_source
 from redrive.deadletters.destinations import Destination, To
 from redrive.deadletters.executions import redrive, start
 from redrive.deadletters.letter import Origin
@@ -243,9 +244,8 @@ def _entry(text: str, bus: str) -> Document | Refused:
     if not (isinstance(event, dict) and "source" in event and "detail-type" in event and "detail" in event):
         return Refused("NoEvent", "the work is no event", Kind.PERMANENT)
     source = str(event["source"])
-    if source.startswith("aws."):
-        why = f"nobody but AWS may send events of {source}: rewrite /source by a patch"
-        return Refused("NotAuthorizedForSource", why, Kind.PERMANENT)
+    if source.startswith(OF_AWS):
+        return Refused("NotAuthorizedForSource", refused_source(source), Kind.PERMANENT)
     kind, detail = str(event["detail-type"]), _json(event["detail"])
     entry: Document = {"EventBusName": bus, "Source": source, "DetailType": kind, "Detail": detail}
     if event.get("resources"):

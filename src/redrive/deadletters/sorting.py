@@ -148,7 +148,9 @@ class Sorter:
             text = "" if is_elsewhere(letter, to) else rule.text_of(letter)
         except ValueError as error:
             return Stays(str(error), Because.PLAN)
-        refusal = self._refusal(letter, to)
+        # Gates are asked about what would be sent.
+        patched = replace(letter, work=replace(letter.work, text=text)) if rule.patch and text else letter
+        refusal = self._refusal(patched, to)
         if refusal is None:
             return Sends(rule, to, text)
         if refusal.is_done and self._wishes.discard_done:

@@ -100,6 +100,20 @@ def _of_rules(events: Any) -> _Found:
                     yield target["Arn"], _source("executions of rule", name, rule["Arn"])
 
 
+def readers_of(client: Client, queue_arn: str) -> list[Source]:
+    """The functions that read a queue by enabled mappings; `arn` is the mapping's id. None are told if none may be."""
+    try:
+        pages = client("lambda").get_paginator("list_event_source_mappings").paginate(EventSourceArn=queue_arn)
+        return [
+            _source("function", mapping["FunctionArn"].split(":")[6], mapping["UUID"])
+            for page in pages
+            for mapping in page["EventSourceMappings"]
+            if mapping.get("State") not in {"Disabled", "Disabling"}
+        ]
+    except ClientError:
+        return []
+
+
 def rule_of(arn: str) -> tuple[str, str]:
     """The bus and the name of a rule, by its ARN."""
     *bus, name = arn.partition(":rule/")[2].split("/")
