@@ -43,9 +43,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason=f"about SQLite: {mark.args[0]}"))
 
 
-def pytest_collection_finish() -> None:
-    """What was imported and collected stays. See `_exempt_from_collection`."""
-    _exempt_from_collection()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported and collected stays, so that nothing is garbage yet."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        _exempt_from_collection()
 
 
 @pytest.hookimpl(wrapper=True)
