@@ -12,6 +12,7 @@ Each line is a fact about letters, by their message ids:
     {"undone": {id: new id}}      they are there again; an empty id: they were taken back and are nowhere
     {"repairing": …}              written, and on disk, before a repair is done; then {"repaired": …}
     {"unrepaired": …}             it is undone
+    {"stage": 2}                  a stage of a recovery begins: what came back until now may be sent again
     {"moving": …}, {"moved": …}   a message move task was asked for; what SQS says of it
 
 A letter that was `sending` when the process ended is doubtful: whether it was accepted is not known. A letter that was
@@ -76,6 +77,8 @@ class Journal:
         self._undeleted: set[str] = set()
         self._sent: dict[str, Sent] = {}
         self._undoing: set[str] = set()
+        self._stage = 0
+        self._resendable: frozenset[str] = frozenset()
         self._repairs: dict[str, Document] = {}
         self._repaired: set[str] = set()
         self.move: Document | None = None
@@ -93,6 +96,15 @@ class Journal:
     def returning(self) -> frozenset[str]:
         """The letters that were sent under an id by which they would be known if they come back."""
         return frozenset(self._sent_as.values())
+
+    def begin_stage(self, number: int, at: Instant) -> frozenset[str]:
+        """Begin a stage of a recovery, or go on with it: the letters that earlier stages have sent.
+
+        What this stage sends, and comes back, is no part of them, also after a kill. On disk when this returns.
+        """
+        if number != self._stage:
+            self._record({"stage": number, "at": at}, durable=True)
+        return self._resendable
 
     @property
     def doubts(self) -> Mapping[str, Doubt]:
@@ -218,6 +230,9 @@ class Journal:
                 self._undeleted.difference_update(ids)
             case {"overridden": dict()}:
                 pass
+            case {"stage": int(number)}:
+                self._stage = number
+                self._resendable = self.returning
             case {"undoing": list(ids)}:
                 self._undoing.update(ids)
             case {"undone": dict(new_ids)}:
