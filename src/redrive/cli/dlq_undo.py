@@ -88,8 +88,13 @@ def _print(found: Undoing, repairs: Sequence[Repair], is_by_task: bool, *, as_js
         told = [one.document | {"undo": one.undoing} for one in repairs]
         print_json({"letters": letters, "repairs": told})
         return
-    if is_by_task:
-        click.echo("SQS has moved the queue by a message move task, and keeps no list: that cannot be undone here.")
+    if is_by_task and not found.answers:
+        click.echo(
+            "SQS has moved the queue by a message move task. It keeps no list, and this journal has none: nothing can\n"
+            "be undone. What waits in the source queue: redrive dlq show SOURCE. What its consumer has done stays done."
+        )
+    elif is_by_task:
+        click.echo("SQS has moved the queue by a message move task: messages are found again by their content.")
     elif not found.answers and not repairs:
         click.echo("The run has sent and discarded nothing.", err=True)
     rows = [(str(count), to or "", answer.value) for (answer, to), count in sorted(found.counts.items(), key=str)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +25,8 @@ from redrive.deadletters.account import Account
 from redrive.deadletters.assembly import Means, assembled, mend
 from redrive.deadletters.destinations import SourcesOf
 from redrive.deadletters.journal import Journal
-from redrive.deadletters.moving import Moving, refused_by, why_not
+from redrive.deadletters.letter import Letter
+from redrive.deadletters.moving import Moving, digest_of, refused_by, why_not
 from redrive.deadletters.peek import WAIT_S_ON_AWS, depth_of
 from redrive.deadletters.plan import By, MalformedPlan, Plan, read_plan
 from redrive.deadletters.run_files import journal_of, opened_journal
@@ -77,9 +78,12 @@ def account_of(
         say=lambda text: click.echo(text, err=True),
         tell=teller(place, plan_file.name, cache(lambda: arn_of(place, plan.queue))),
     )  # fmt: skip
-    is_by_task = plan.by is By.MOVE_TASK and _is_right(place, plan, means)
+    digests: dict[str, str] = {}
+    is_by_task = plan.by is By.MOVE_TASK and _is_right(place, plan, means, digests)
     with opened_journal(journal_file, plan.queue) as journal:
         mend(plan, journal, means, wishes)
+        if is_by_task and journal.move is None:
+            journal.to_move(digests, now())
         if is_by_task or journal.move is not None:
             return _by_task(place, plan, journal, now, wait)
         return _by_letters(plan, journal, means, wishes)
@@ -105,16 +109,25 @@ def _by_letters(plan: Plan, journal: Journal, means: Means, wishes: Wishes) -> A
         return run.account
 
 
-def _is_right(place: Place, plan: Plan, means: Means) -> bool:
-    """Whether a message move task does what the plan says, for the letters that are in the queue now; says why not."""
+def _is_right(place: Place, plan: Plan, means: Means, digests: dict[str, str]) -> bool:
+    """Whether a message move task does what the plan says, for the letters that are in the queue now; says why not.
+
+    `digests` gets the letters, by their ids, with what tells them when the task has given them other ids.
+    """
     why = why_not(plan, means.sources())
     if not why:
         with look_at(place, plan.queue) as (look, depth):
-            letters = map(means.refined, counted(look.letters(), depth.visible, "checking"))
-            why = refused_by(letters, plan, means.asked())
+            letters = _recorded(counted(look.letters(), depth.visible, "checking"), digests)
+            why = refused_by(map(means.refined, letters), plan, means.asked())
     if why:
         click.echo(f"Not by a message move task, but letter by letter: {why}.", err=True)
     return not why
+
+
+def _recorded(letters: Iterator[Letter], digests: dict[str, str]) -> Iterator[Letter]:
+    for letter in letters:
+        digests[letter.message_id] = digest_of(letter)
+        yield letter
 
 
 def _by_task(

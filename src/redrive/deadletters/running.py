@@ -83,7 +83,7 @@ class Redriving:
         self._hidden = hidden
         self._wishes = wishes
         self._sorter = Sorter(
-            plan, ports.journal, ports.sender, ports.gates, ports.sources, wishes, ports.refined
+            plan, ports.journal, ports.sender, ports.gates, ports.sources, wishes, ports.now(), ports.refined
         )  # fmt: skip
         self._pace = Pace(plan.rate, plan.rate_max, ports.now())
         self._canaries = Canaries(plan.canary)
@@ -111,8 +111,13 @@ class Redriving:
             self.account.doubtful = sorted(self._journal.doubts)
             self.account.undeleted = len(self._journal.undeleted)
             self._show_again()
-        if self.account.undeleted and not self.account.stopped and not self._waiting():
-            self.account.undeleted = 0  # They are gone; the last lines of an earlier run's journal were lost.
+        if (
+            self.account.undeleted
+            and not self.account.stopped
+            and not depth_of(self._ports.sqs, self._plan.queue).hidden
+        ):
+            # The whole queue was seen. What was not is gone: the last line of an earlier run's journal was lost.
+            self.account.undeleted = len(self._hidden.seen & self._journal.undeleted)
 
     def _rounds(self) -> Iterator[Account]:
         empty = 0
@@ -126,6 +131,9 @@ class Redriving:
             if self._held and not fresh and not due and not self.account.stopped:
                 self._idle()
 
+    def _depth(self) -> Depth:
+        return depth_of(self._ports.sqs, self._plan.queue)
+
     def _show_again(self) -> None:
         """Show what stays. Where that is refused, the letters come back when their time is over."""
         try:
@@ -133,9 +141,6 @@ class Redriving:
         except ClientError as error:
             if not lacks_credentials(str(error.response["Error"].get("Code", ""))):
                 raise
-
-    def _waiting(self) -> int:
-        return _length(depth_of(self._ports.sqs, self._plan.queue))
 
     def _received(self) -> list[Held]:
         size = sum(len(held.letter.body) for held in self._held)
@@ -165,7 +170,7 @@ class Redriving:
         """Wait for the letters in hand; a queue that grows meanwhile takes back what was sent."""
         until = min(held.due_at for held in self._held) - self._ports.now()
         self._ports.wait(max(1, min(until, POLL_MS)) / SECOND_MS)
-        grown = _length(depth_of(self._ports.sqs, self._plan.queue)) - (self._length - self.account.deleted)
+        grown = _length(self._depth()) - (self._length - self.account.deleted)
         if grown >= max(1, self._plan.stop.came_back):
             self.account.stopped = f"the queue has got {grown} new letters while nothing was sent"
 

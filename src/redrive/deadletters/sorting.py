@@ -82,8 +82,8 @@ class Wishes:
     """Why letters are sent that a gate refuses; empty: they stay."""
     resend_doubtful: bool = False
     """Send letters again that may have been accepted already."""
-    resend_returned: bool = False
-    """Send letters again that an earlier run has sent, and that have failed again."""
+    stage: int = 0
+    """The stage of a recovery: it sends letters again that earlier stages have sent, and that have failed again."""
     remediate: bool = False
     """Do the repairs of the plan first."""
     discard_done: bool = False
@@ -95,12 +95,11 @@ class Sorter:
 
     def __init__(
         self, plan: Plan, journal: Journal, sender: Sender, gates: Sequence[Gate], sources: SourcesOf, wishes: Wishes,
-        refined: Refined = as_it_is,
+        now: Instant, refined: Refined = as_it_is,
     ) -> None:  # fmt: skip
         """`refined` gives a letter the error that logs tell, if the plan was made with logs."""
         self._refined = refined
-        # What this run sends and what comes back of that stays: the set is of the time before.
-        self._resendable = journal.returning if wishes.resend_returned else frozenset[str]()
+        self._resendable = journal.begin_stage(wishes.stage, now) if wishes.stage else frozenset[str]()
         self._plan = plan
         self._rules = {rule.cause: rule for rule in plan.rules}
         self._journal = journal

@@ -17,6 +17,7 @@ from redrive.deadletters.letter import Letter
 from redrive.deadletters.running import Redriving
 from redrive.deadletters.sorting import Sorter
 from tests.unit.deadletters.killing import Parts, Stage, faults, fifo_faults, fifo_stage, mixed_stage
+from tests.unit.deadletters.killing_batches import batch_stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,21 @@ class ForgetsWhatWasSent(Journal):
         return None if known is Known.SENT else known
 
 
+class ResendsInItsStage(Journal):
+    """A stage that goes on after a kill takes what it has sent itself for what earlier stages have sent."""
+
+    def begin_stage(self, number: int, at: Instant) -> frozenset[str]:
+        super().begin_stage(number, at)
+        return self.returning
+
+
+class ForgetsStages(Journal):
+    """Letters that came back stay in each stage."""
+
+    def begin_stage(self, number: int, at: Instant) -> frozenset[str]:
+        return frozenset()
+
+
 class ResendsSilently(Sorter):
     def _may_repeat(self, doubt: Doubt, to: Destination, now: Instant) -> bool:
         return True
@@ -124,6 +140,14 @@ PLANTED = (
     Planted("resends doubtful letters silently", Parts(run=RunThatResendsSilently)),
     Planted("opens gates silently", Parts(run=RunThatOpensGates)),
     Planted("tells only what it has sent itself", Parts(run=TellsOnlyItsOwn)),
+    Planted("gives a batch twice whose answer was lost", Parts(run=RunThatResendsSilently), batch_stage),
+    Planted("deletes a batch before its function has answered", Parts(run=DeletesBeforeSending), batch_stage),
     Planted("sends a message group at once", Parts(run=SendsGroupsAtOnce), fifo_stage, fifo_faults),
     Planted("passes a letter that stays", Parts(run=PassesLettersThatStay), fifo_stage, fifo_faults),
 )
+
+PLANTED_IN_STAGES = {
+    "sends again what came back in its own stage": Parts(journal=ResendsInItsStage),
+    "does not send again what came back": Parts(journal=ForgetsStages),
+}
+"""Defects of a recovery in stages."""
