@@ -12,6 +12,7 @@ from collections.abc import Generator, Iterator
 import pytest
 from hypothesis import settings
 
+from tests.support.models import files_read_once
 from tests.support.postgresql import postgresql_store_url, postgresql_url
 
 __all__ = ["postgresql_store_url", "postgresql_url"]
@@ -42,9 +43,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason=f"about SQLite: {mark.args[0]}"))
 
 
-def pytest_collection_finish() -> None:
-    """What was imported and collected stays. See `_exempt_from_collection`."""
-    _exempt_from_collection()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported and collected stays, so that nothing is garbage yet."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        _exempt_from_collection()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -64,6 +71,12 @@ def _exempt_from_collection() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _files_read_once() -> Iterator[None]:
+    with files_read_once():
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -170,6 +170,7 @@ class Events:
         }
         self._name = name
         self._reading = reading
+        self._written: set[EventPath] = set()
         self._followed: set[tuple[str, tuple[tuple[str, EventPath], ...]]] = set()
 
     def follow(self, function: str) -> None:
@@ -212,9 +213,13 @@ class Events:
                 self._bind(name, value, names)
             case ast.NamedExpr(target=ast.Name(id=name), value=value):
                 self._bind(name, value, names)
+            case ast.Subscript(ctx=ast.Store()):
+                path = self._path(node, names)
+                if path and path not in self._reading.paths:
+                    self._written.add(path)
             case ast.Subscript() | ast.Call():
                 path = self._path(node, names)
-                if path and not _has_default(node):
+                if path and path not in self._written and not _has_default(node):
                     self._note(path, node.lineno)
                 if isinstance(node, ast.Call):
                     self._call(node, names, depth)

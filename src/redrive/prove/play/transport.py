@@ -36,7 +36,7 @@ from botocore.response import StreamingBody
 
 from redrive.core.errors import Bug, ServiceError
 from redrive.gateway.botocore_http import body_of, request_of, response_to
-from redrive.prove.calls.absent import guessed_answer
+from redrive.prove.calls.absent import guessed_answer, served_params
 from redrive.prove.calls.batches import with_last_refused, without_last
 from redrive.prove.calls.calls import Call, Params
 from redrive.prove.calls.given import NOTHING_GIVEN, Given
@@ -259,8 +259,9 @@ def _note(asked: Asked, response: HttpResponse) -> None:
 
 def _prepared(asked: Asked) -> HttpRequest:
     """The request as botocore would send it, but unsigned: only the signer's name is read."""
-    text = _plain_text(asked.call.params)
-    return _written(_operation(asked), asked.call.params) if text is None else _known_request(_operation(asked), text)
+    params = served_params(asked.call)
+    text = _plain_text(params)
+    return _written(_operation(asked), params) if text is None else _known_request(_operation(asked), text)
 
 
 @functools.lru_cache(_KEPT_MAX)

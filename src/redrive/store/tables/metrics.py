@@ -202,14 +202,14 @@ class MetricTable:
 
     def put(self, series: Series, at: Instant, value: float) -> None:
         """Write a measurement for the last minute that ended before this instant, unless another node has done so."""
-        self._written[series] = _minute_before(at)
+        self._has_written(series, _minute_before(at))
         minute = {**_key(series), "minute": _minute_before(at)}
         values = {"sum": value, "count": 1, "min": value, "max": value, "samples": _samples_text({value: 1})}
         self._database.write(_SQL["put"], {**minute, **values})
 
     def add(self, series: Series, point: DataPoint) -> None:
         """Write a point at once; it is added to the stored minute."""
-        self._written[series] = max(point.minute, self._written.get(series, point.minute))
+        self._has_written(series, point.minute)
         key = {**_key(series), "minute": point.minute}
         values = {"sum": point.sum, "count": point.count, "min": point.min, "max": point.max}
         if self._database.run(_SQL["put"], {**key, **values, "samples": _samples_text(point.samples)}):
@@ -217,6 +217,11 @@ class MetricTable:
         stored = self._database.one(_SQL["samples"], key)
         samples = _together(None if stored is None else _read_samples(stored[0]), point.samples)
         self._database.write(_SQL["add"], {**key, **values, "samples": _samples_text(samples)})
+
+    def _has_written(self, series: Series, minute: Instant) -> None:
+        known = self._written.get(series)
+        if known is None or minute < known:
+            self._written[series] = minute
 
     def flush(self, now: Instant, *, keep: frozenset[Watched]) -> None:
         """Write the counts up to the end of the last minute. Only the things in `keep` are measured further."""
@@ -258,7 +263,7 @@ class MetricTable:
         return None if row is None or row[0] is None else int(row[0])
 
     def take_written(self) -> Mapping[Series, Instant]:
-        """The series that this transaction has written since it was last asked, each with its latest minute."""
+        """The series that this transaction has written since it was last asked, each with its earliest minute."""
         written, self._written = self._written, {}
         return written
 
@@ -318,7 +323,8 @@ class MetricTable:
     def take(self, other: MetricTable) -> None:
         """Take over what a part of this transaction has counted."""
         self._counted += other._counted
-        self._written.update(other._written)
+        for series, minute in other._written.items():
+            self._has_written(series, minute)
         if other._rates is not None:
             self.rates.take_over(other._rates)
 
