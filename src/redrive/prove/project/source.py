@@ -20,6 +20,7 @@ from redrive.packaging.template import NESTED, local_code, take_in_definitions
 from redrive.prove.guess.variables import guessed_value
 from redrive.prove.project.assets import asset_code
 from redrive.prove.project.functions import FUNCTION, ProjectFunction, functions_of
+from redrive.prove.project.images import images_as_archives
 from redrive.prove.project.nodes import STUB, items_of, mentioned, properties_of, replaced, resources_of, stubbed
 from redrive.prove.project.parameters import missing_parameters, parameters_of
 from redrive.prove.project.serverless import is_service, service_template
@@ -70,6 +71,7 @@ def read_template(file: Path, given: Mapping[str, str], scope: Scope) -> Project
         root = read_root(text)
         if is_plan(root):
             found = translated(root, file)
+            found.code.update(images_as_archives(found.root, file.resolve().parent))
             return _looked_up(ProjectTemplate(file, found.root, found.code, found.layers, {}, found.guesses))
         if is_service(root):
             service = service_template(root, file.resolve().parent)
@@ -94,6 +96,7 @@ def _read(file: Path, root: dict[str, Node], given: Mapping[str, str], scope: Sc
     nested = _taken_out(root, directory)
     take_in_definitions(root, directory)
     _simplify(root)
+    images = images_as_archives(root, directory)
     code: dict[str, Path] = {}
     contents: dict[str, Path] = {}
     for local in local_code(root, directory, parameters):
@@ -103,6 +106,7 @@ def _read(file: Path, root: dict[str, Node], given: Mapping[str, str], scope: Sc
     assets = asset_code(root, directory)
     contents |= {name: place for name, place in assets.items() if name not in code}
     code |= {name: place for name, place in assets.items() if name not in code}
+    code |= images
     layers = _layers_of(root, contents)
     found = ProjectTemplate(file, root, code, layers, parameters, guesses, {}, nested)
     return _expanded(_looked_up(found), scope)

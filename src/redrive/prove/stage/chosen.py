@@ -122,7 +122,8 @@ def require_provable(template: ProjectTemplate, function: ProjectFunction) -> No
         )  # fmt: skip
     if function.is_image:
         raise UserError(
-            f"{name} is a container image.", next_step=f"Name the handler in it: {by_hand}", exit_code=2
+            f"{name} is a container image, and no CMD in a Dockerfile of the project names a handler that is here.",
+            next_step=f"Name the handler in it: {by_hand}", exit_code=2
         )  # fmt: skip
     if function.is_inline:
         return
