@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 from rich import box
@@ -26,12 +26,34 @@ def print_json(document: object) -> None:
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 
 
-def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """Print a table that wraps long words, so that nothing is cut off; the columns `right` are numbers."""
+COLUMN_GAP = 3
+"""How many characters of a table stand between two columns."""
+
+
+def table_width() -> int:
+    """How many characters a line of a table may have."""
+    return Console().width
+
+
+def print_table(
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Sequence[str] = (),
+    widths: Mapping[str, int] | None = None,
+) -> None:
+    """Print a table that wraps long words, so that nothing is cut off; the columns `right` are numbers.
+
+    Columns with one of the `widths` have exactly that.
+    """
+    given = widths or {}
     columns = [
-        Column(name, overflow="fold", justify="right" if name in right else "left", no_wrap=name in right)
+        Column(
+            name, overflow="fold", justify="right" if name in right else "left", width=given.get(name),
+            no_wrap=name in right and name not in given,
+        )
         for name in headings
-    ]
+    ]  # fmt: skip
     table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for row in rows:
         table.add_row(*row)

@@ -132,4 +132,4 @@ def _is_abandoned(tx: Transaction, live: Live) -> bool:
     """Whether the machine was deleted: its executions end at their next transition."""
     arn = read_arn(live.execution.machine, "stateMachine")
     machine = tx.resources.get(StateMachine, arn.scope, arn.name)
-    return machine is None or machine.id != live.execution.revision.partition("/")[0]
+    return machine is None or machine.is_deleting or machine.id != live.execution.revision.partition("/")[0]
