@@ -119,7 +119,8 @@ def _print(queue: str, stages: list[Document], left: Triage, *, as_json: bool) -
         (str(one["stage"]), f"{one['after_s']} s", str(one["sent"]), str(one["gated"]), one["stopped"] or "")
         for one in stages
     ]
-    print_table(("stage", "after", "sent", "gated", "stopped"), rows, right=("stage", "after", "sent", "gated"))
+    if rows:
+        print_table(("stage", "after", "sent", "gated", "stopped"), rows, right=("stage", "after", "sent", "gated"))
     if not left.count:
         click.echo(f"No letter is left in {queue}.")
         return

@@ -155,6 +155,8 @@ def test_failure_of_the_definition_is_not_redriven_but_started_anew(office: Offi
     assert (group.cause.code, group.judgement.kind) == ("States.NoChoiceMatched", Class.DEFINITION)
     assert "`to` stateMachine:ARN" in group.judgement.advice
     assert "RedriveExecution" not in group.judgement.advice
+    _, findings = office.checked()
+    assert (findings["execution"].answer, "ledger" in findings) == (Answer.CAUTION, False)
 
 
 def test_check_says_until_when_an_execution_can_be_redriven(office: Office) -> None:
