@@ -190,7 +190,7 @@ def test_what_leads_past_the_work_says_what_to_change(tmp_path: Path, code: str,
 
 
 def test_function_that_takes_the_members_of_a_message_gets_those_that_it_takes(tmp_path: Path) -> None:
-    head = 'from dataclasses import dataclass\n@dataclass\nclass Order:\n    sku: str\n    lines: list\n    note: str = ""\n'
+    head = "from dataclasses import dataclass\n@dataclass\nclass Order:\n    sku: str\n    lines: list\n"
     verdict = proved(tmp_path, f"Order(**json.loads(event['Records'][0]['body']))\n{PUT}", head)
 
     assert body_of(verdict) == {"sku": "sample-sku", "lines": []}

@@ -189,7 +189,8 @@ class Wire:
         own = vars(signer)["_credentials"] or Credentials(SCOPE.account, SCOPE.account)  # Made before the proof began.
         try:
             with replaced(signer, "_credentials", own):
-                answer: dict[str, object] = self._original(asked.client, asked.call.operation, asked.params)
+                params = served_params(replace(asked.call, params=asked.params))
+                answer: dict[str, object] = self._original(asked.client, asked.call.operation, params)
             return _guessed(asked, answer) or answer
         except ClientError as error:
             guessed = _guessed(asked, cast("Params", error.response))

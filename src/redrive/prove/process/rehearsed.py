@@ -54,6 +54,11 @@ class RehearsedSubject:
         return self._subject.name
 
     @property
+    def takes_list(self) -> bool:
+        """Whether a pipe feeds it."""
+        return bool(getattr(self._subject, "takes_list", False))
+
+    @property
     def file(self) -> Path | None:
         """The file of its code."""
         return self._subject.file
@@ -85,7 +90,8 @@ class RehearsedSubject:
         def run(event: object, context: object) -> object:
             with self.watch.decoding(), self._traced():
                 try:
-                    return handler(self.watch.wrap(event, At(EVENT)), context)
+                    at = At(EVENT, ("Records",) if isinstance(event, list) else ())
+                    return handler(self.watch.wrap(event, at), context)
                 except Exception as error:
                     self._note_traceback(error)
                     raise
