@@ -233,6 +233,25 @@ def test_another_execution_starts_from_the_beginning_if_the_plan_says_so(office:
     assert office.done == ["first", "second", "first", "second"]
 
 
+def test_input_that_is_too_large_for_the_event_is_asked_of_the_failed_execution(office: Office, tmp_path: Path) -> None:
+    """EventBridge leaves it out: a redrive needs none, and another execution gets it."""
+    office.fail(TASK, order=1)
+    sqs = office.world.client("sqs")
+    (message,) = sqs.receive_message(QueueUrl=office.queue.url)["Messages"]
+    event = json.loads(message["Body"])
+    event["detail"] |= {"input": None, "inputDetails": {"included": False}}
+    sqs.delete_message(QueueUrl=office.queue.url, ReceiptHandle=message["ReceiptHandle"])
+    sqs.send_message(QueueUrl=office.queue.url, MessageBody=json.dumps(event))
+    office.is_broken = False
+    machine = Destination(To.STATE_MACHINE, f"arn:aws:states:{ACCOUNT}:stateMachine:m")
+
+    account = office.queue.run(_redriving(office, to=machine), tmp_path / "j")
+
+    newest = office.states.list_executions(stateMachineArn=machine.name)["executions"][0]["executionArn"]
+    told = office.states.describe_execution(executionArn=newest)
+    assert (account.sent, json.loads(told["input"])) == (1, {"order": 1})
+
+
 def test_edited_letter_of_an_execution_stays_since_a_redrive_keeps_the_input(office: Office, tmp_path: Path) -> None:
     office.fail(TASK, order=1)
 
