@@ -19,7 +19,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from redrive.core.clock import MINUTE_MS, SECOND_MS, Instant
-from redrive.deadletters.destinations import Destination, Nowhere, SourcesOf, To, member_of, usual
+from redrive.deadletters.destinations import Destination, Nowhere, To, member_of
 from redrive.deadletters.findings import Answer, Finding
 from redrive.deadletters.letter import Letter
 from redrive.deadletters.sources import Client
@@ -76,21 +76,23 @@ class Addressee:
         return self.service in {"sqs", "sns"} and self.id.endswith(".fifo")
 
 
-def target_of(letter: Letter, sources: SourcesOf) -> Addressee:
-    """The target that follows from a letter; for letters that name none, from the sources of the queue."""
-    return addressee_of(usual(letter, sources), letter)
-
-
 def addressee_of(to: Destination | Nowhere, letter: Letter) -> Addressee:
     """What is asked about a destination. A bus and a name without an ARN show when the letter is sent."""
     match to:
         case Nowhere(arn=arn):
             return Addressee(arn)
+        case Destination(kind=To.EXECUTION):
+            return Addressee(machine_of(to.name))
         case Destination(kind=To.API):
             named = (member_of(letter.work.text, name) for name in NAMES_OF_TARGETS)
             found = next((one for one in named if "://" in one or one.startswith("arn:")), "")
             return Addressee(found or letter.work.target_arn)
     return Addressee(to.name)
+
+
+def machine_of(execution_arn: str) -> str:
+    """The ARN of the state machine of an execution."""
+    return execution_arn.replace(":execution:", ":stateMachine:").rpartition(":")[0]
 
 
 class Targets:

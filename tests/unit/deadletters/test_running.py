@@ -83,8 +83,8 @@ def test_letter_that_came_back_is_sent_again_by_a_run_that_may_and_once_only(sta
     stage.world.advance(minutes=11)
     stage.delivered()
 
-    again = stage.run(Parts(), Life(), Wishes(resend_returned=True))
-    after = stage.run(Parts(), Life(), Wishes(resend_returned=True))
+    again = stage.run(Parts(), Life(), Wishes(stage=2))
+    after = stage.run(Parts(), Life(), Wishes(stage=2))
 
     assert again is not None
     assert after is not None

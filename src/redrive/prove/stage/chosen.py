@@ -73,7 +73,8 @@ def chosen(
         function = found
     if subject is None:
         return Chosen(template, function, subject_of_function(template, function, directory))
-    return Chosen(template, function, subject)
+    is_piped = function.logical_id in template.piped and isinstance(subject, NamedSubject)
+    return Chosen(template, function, subject.of_pipe() if is_piped else subject)
 
 
 def _found(functions: list[ProjectFunction], subject: Subject | None, kind: Kind | None) -> ProjectFunction | None:
@@ -90,6 +91,11 @@ def subject_of_function(template: ProjectTemplate, function: ProjectFunction, di
 
     Errors: UserError, which says what to add, if there is no code here that Python can run.
     """
+    found = _subject_of(template, function, directory)
+    return found if found is None or function.logical_id not in template.piped else found.of_pipe()
+
+
+def _subject_of(template: ProjectTemplate, function: ProjectFunction, directory: Path) -> NamedSubject | None:
     require_provable(template, function)
     module, _, name = function.handler.rpartition(".")
     if function.is_inline:
@@ -122,7 +128,8 @@ def require_provable(template: ProjectTemplate, function: ProjectFunction) -> No
         )  # fmt: skip
     if function.is_image:
         raise UserError(
-            f"{name} is a container image.", next_step=f"Name the handler in it: {by_hand}", exit_code=2
+            f"{name} is a container image, and no CMD in a Dockerfile of the project names a handler that is here.",
+            next_step=f"Name the handler in it: {by_hand}", exit_code=2
         )  # fmt: skip
     if function.is_inline:
         return

@@ -22,9 +22,9 @@ SELECT seq, stream, at, ingested_at, message FROM log_events
 WHERE log_group = :log_group AND (at, seq) <= (:at, :seq) AND at >= :start
 ORDER BY at DESC, seq DESC LIMIT :limit;
 
--- name: arrived
+-- name: arrived -- hot
 SELECT seq, stream, at, ingested_at, message FROM log_events
-WHERE seq > :seq AND log_group = :log_group ORDER BY seq LIMIT :limit;
+WHERE log_group = :log_group AND seq > :seq ORDER BY seq LIMIT :limit;
 
 -- name: last
 SELECT max(seq) FROM log_events;
