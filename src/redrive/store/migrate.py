@@ -6,7 +6,9 @@ never writes to another program's database.
 
 from __future__ import annotations
 
+import functools
 import sqlite3
+from collections.abc import Sequence
 from importlib import resources
 
 from redrive.core.errors import UserError
@@ -15,11 +17,12 @@ from redrive.store.slots import slot_of
 APPLICATION_ID = 0x52445256  # "RDRV"
 
 
-def migrations() -> list[tuple[int, str]]:
+@functools.cache
+def migrations() -> Sequence[tuple[int, str]]:
     """All migrations as (number, SQL), in order."""
     folder = resources.files("redrive.store").joinpath("migrations")
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return [(int(name[:4]), folder.joinpath(name).read_text("utf-8")) for name in names]
+    return tuple((int(name[:4]), folder.joinpath(name).read_text("utf-8")) for name in names)
 
 
 def schema_version(connection: sqlite3.Connection, location: str) -> int:
