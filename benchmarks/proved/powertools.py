@@ -18,7 +18,7 @@ def handler(event: Mapping[str, Sequence[Mapping[str, str]]], context: LambdaCon
         pay(job=json.loads(record["body"]))
 
 
-@idempotent_function(data_keyword_argument="job", config=config, persistence_store=records)
+@idempotent_function(data_keyword_argument="job", config=config, persistence_store=records)  # type: ignore[untyped-decorator]
 def pay(job: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     execution_id = job["context"]["execution_id"]
     dynamodb.put_item(
