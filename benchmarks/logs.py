@@ -30,6 +30,8 @@ QUERIES = (
     ("filter and average of fields of JSON", "filter ms > 500 | stats count(*), avg(ms) by path"),
     ("filter without regard to case", "filter @message like /(?i)error/ | stats count(*) by bin(5m)"),
     ("parse by a regular expression", r'parse @message /"ms":(?<took>\d+)/ | stats avg(took), pct(took, 95)'),
+    ("patterns", "pattern @message"),
+    ("patterns, compared with the time before", "pattern @message | diff"),
     ("the latest 20", "fields @timestamp, @message | sort @timestamp desc | limit 20"),
 )
 

@@ -17,10 +17,11 @@ TIMEOUT_S = 20
 JSON_TYPES = {
     "AmazonSQS": "application/x-amz-json-1.0", "DynamoDB_20120810": "application/x-amz-json-1.0",
     "DynamoDBStreams_20120810": "application/x-amz-json-1.0", "Kinesis_20131202": "application/x-amz-json-1.1",
+    "Logs_20140328": "application/x-amz-json-1.1", "GraniteServiceVersion20100801": "application/x-amz-json-1.0",
 }  # fmt: skip
 SERVICES = {
     "AmazonSQS": "sqs", "DynamoDB_20120810": "dynamodb", "DynamoDBStreams_20120810": "dynamodb",
-    "Kinesis_20131202": "kinesis",
+    "Kinesis_20131202": "kinesis", "Logs_20140328": "logs", "GraniteServiceVersion20100801": "monitoring",
 }  # fmt: skip
 VERSIONS = {"sns": "2010-03-31"}
 SIGNATURE = (

@@ -99,7 +99,7 @@ def main() -> None:
     arguments = _arguments()
     folder = Path(tempfile.mkdtemp(prefix="redrive-kill-"))
     print(f"{machine()}\nlogs: {folder}", flush=True)
-    with _nodes(arguments, folder) as nodes:
+    with nodes_of(arguments, folder) as nodes:
         wait_for(nodes)
         load = _prepared(nodes)
         weather = Weather(nodes, None, seconds=arguments.seconds, every_s=arguments.every, seed=arguments.seed)
@@ -120,7 +120,7 @@ def main() -> None:
 
 
 @contextmanager
-def _nodes(arguments: argparse.Namespace, folder: Path) -> Iterator[list[Node]]:
+def nodes_of(arguments: argparse.Namespace, folder: Path) -> Iterator[list[Node]]:
     """One node on SQLite, or several on PostgreSQL."""
     if not arguments.postgresql:
         with nodes_on(("--data", str(folder / "data"), "--limits", "relaxed"), 1, folder) as nodes:

@@ -74,17 +74,18 @@ def put_alarms() -> dict[str, str]:
     return told
 
 
-def queries() -> list[dict[str, Any]]:
-    """The saved queries, each run over its log groups by `redrive logs query`: notes, rows."""
+def queries(*, as_tables: bool) -> list[dict[str, Any]]:
+    """The saved queries, each run over its log groups by `redrive logs query`: notes, and a table or rows."""
     found = []
     definitions = client("logs").describe_query_definitions()["queryDefinitions"]
     for definition in sorted(definitions, key=lambda one: one["name"]):
-        groups = [part for name in definition["logGroupNames"] for part in ("--group", name)]
-        done = redrive("logs", "query", definition["queryString"], *groups, "--since", "24h", "-o", "json")
+        query, groups = definition["queryString"], [f"--group={name}" for name in definition["logGroupNames"]]
+        done = redrive("logs", "query", query, *groups, "--since", "24h", "-o", "chart" if as_tables else "json")
+        lines = done.stdout.splitlines()
         found.append({
             "name": definition["name"], "notes": done.stderr.splitlines(),
-            "rows": [json.loads(line) for line in done.stdout.splitlines()],
-            "as_aws": answer_to("logs", "start_query", asked(definition["logGroupNames"], definition["queryString"])),
+            "as_aws": answer_to("logs", "start_query", asked(definition["logGroupNames"], query)),
+            **({"table": lines} if as_tables else {"rows": [json.loads(line) for line in lines]}),
         })  # fmt: skip
     return found
 

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import shutil
 import sys
+import textwrap
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,8 @@ from server import DAY, advance_to, client, redrive, server
 
 HERE = Path(__file__).parent
 LATE_MIN = 45  # An alarm that fires so long after a trouble's end still tells it.
+LINES_SHOWN = 8  # Of the table of each query.
+WIDTH = shutil.get_terminal_size().columns
 PRINTED = ("EventBridge-HighFailureRate", "EventBridge-HighFailureRate-of-the-rule", "S3Event-ProcessingDelay")
 
 
@@ -109,8 +114,8 @@ def alarm_states() -> dict[str, str]:
     return {alarm["AlarmName"]: f"{alarm['StateValue']}: {alarm['StateReason']}" for alarm in found}
 
 
-def report(until: str) -> dict[str, Any]:
-    """The day, and all that was told and not told of it."""
+def report(until: str, *, as_tables: bool) -> dict[str, Any]:
+    """The day, and all that was told and not told of it; rows of queries as tables, or as values."""
     printed = day(until)
     messages = [message for message in told() if message["state"] == "ALARM"]
     ours = [message for message in messages if message["alarm"] not in PRINTED]
@@ -134,19 +139,19 @@ def report(until: str) -> dict[str, Any]:
             "7.1, of the log group that is named": query_of_a_group_that_is_not_there(),
         },
         "printed_alarms": alarm_states(),
-        "queries": queries(),
+        "queries": queries(as_tables=as_tables),
     }
 
 
 def print_tables(found: dict[str, Any]) -> None:
     """Print what went wrong, who told it, and what the articles' documents do."""
-    print(f"{'at':<6} {'went wrong':<24} {'told by':<29} {'after':>6}   as printed")
+    print(f"{'at':<6} {'went wrong':<22} {'told by':<29} {'after':>6}  as printed")
     for trouble in found["troubles"]:
         rows = trouble["told_by"] or [{"alarm": "NOBODY", "after_min": ""}]
         as_printed = ", ".join(one["alarm"] for one in trouble["told_as_printed"]) or "not told"
         for number, row in enumerate(rows):
             head = (trouble["at"], trouble["trouble"], as_printed) if number == 0 else ("", "", "")
-            print(f"{head[0]:<6} {head[1]:<24} {row['alarm']:<29} {row['after_min']:>3} min   {head[2]}")
+            print(f"{head[0]:<6} {head[1]:<22} {row['alarm']:<29} {row['after_min']:>3} min  {head[2]}")
     print("\nTold in vain")
     for one in found["in_vain"]:
         print(f"{one['at']:<6} {one['alarm']:<29} during {one['during']}")
@@ -155,26 +160,39 @@ def print_tables(found: dict[str, Any]) -> None:
         print(f"{one['at']:<6} {one['alarm']}")
     print(f"\nNot told by anybody: {', '.join(found['not_told']) or 'nothing'}")
     print("\nThe articles' documents")
-    for name, answer in found["documents"].items():
-        print(f"  {name}\n      {answer}")
-    for name, state in found["printed_alarms"].items():
-        print(f"  {name} at the end of the day\n      {state}")
+    at_the_end = {f"{name}, at the end of the day": state for name, state in found["printed_alarms"].items()}
+    for name, answer in {**found["documents"], **at_the_end}.items():
+        print(f"  {name}\n{wrapped(answer, indent=6)}")
     print("\nThe articles' queries")
     for query in found["queries"]:
-        print(f"  {query['name']}: {len(query['rows'])} rows; StartQuery itself: {query['as_aws']}")
-        for note in query["notes"]:
-            print(f"      {note}")
-        for row in query["rows"][:3]:
-            print(f"      {row}")
+        print_query(query)
+
+
+def print_query(query: dict[str, Any]) -> None:
+    """Print what a query has found, as `redrive logs query` does, from its beginning."""
+    print(f"\n  {query['name']}")
+    for note in [f"StartQuery itself: {query['as_aws']}", *query["notes"]]:
+        print(wrapped(note, indent=4))
+    for line in query["table"][:LINES_SHOWN]:
+        print(f"    {line}")
+    if len(query["table"]) > LINES_SHOWN:
+        print("    …")
+
+
+def wrapped(text: str, *, indent: int) -> str:
+    """A text in lines that fit on the terminal."""
+    return textwrap.fill(text, WIDTH, initial_indent=" " * indent, subsequent_indent=" " * indent)
 
 
 def main() -> int:
     """Let the day happen, and tell it. Returns 1 if a trouble was not told."""
     options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     options.add_argument("--until", default="23:59", metavar="HH:MM", help="end the day earlier")
+    until, as_tables = options.parse_args().until, sys.stdout.isatty()
+    os.environ["COLUMNS"] = str(WIDTH - 4)  # The tables of queries are indented.
     with server():
-        found = report(options.parse_args().until)
-    if sys.stdout.isatty():
+        found = report(until, as_tables=as_tables)
+    if as_tables:
         print_tables(found)
     else:
         print(json.dumps(found, indent=2, ensure_ascii=False))

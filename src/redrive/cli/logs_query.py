@@ -15,13 +15,16 @@ from botocore.exceptions import ClientError
 
 from redrive.cli.clients import Place, place_options
 from redrive.cli.durations import Duration
-from redrive.cli.output import print_table
+from redrive.cli.output import COLUMN_GAP, print_table, table_width
 from redrive.core.clock import SECOND_MS
 from redrive.core.errors import UserError
 from redrive.languages.insights import MalformedQuery, compile_query
 
 POLL_EVERY_S = 0.2
 BAR_WIDTH = 40
+_BAR_MIN = 8
+_HEADING_MIN = 8
+_TEXT_MIN = 12
 _WAITS = ("Scheduled", "Running")
 _BIN = re.compile(r"bin\s*\(", re.IGNORECASE)
 _SQL_COMMENT = re.compile(r"(?m)^([ \t]*)--")
@@ -62,7 +65,7 @@ def command(
     _print(rows, output or _usual(by), by)
     told = found["statistics"]
     scanned = f"{told.get('recordsScanned', 0):,.0f} events scanned, {told.get('recordsMatched', 0):,.0f} matched"
-    click.echo(f"{len(rows)} rows; {scanned}.", err=True)
+    click.echo(f"{len(rows)} {'row' if len(rows) == 1 else 'rows'}; {scanned}.", err=True)
 
 
 def _usual(by: str | None) -> str:
@@ -163,20 +166,34 @@ def _print(rows: Sequence[Row], output: str, by: str | None) -> None:
             _print_chart(rows, by, value, [name for name in columns if name not in (by, value)])
             return
     numbers = [name for name in columns if _is_number(rows, name)]
-    print_table(columns, [[row.get(name, "") for name in columns] for row in rows], right=numbers)
+    # A message ends with a new line where the program that wrote it did so; in a table that would be an empty line.
+    print_table(columns, [[row.get(name, "").rstrip("\n") for name in columns] for row in rows], right=numbers)
 
 
 def _print_chart(rows: Sequence[Row], by: str, value: str, others: Sequence[str]) -> None:
-    """A line for each period, oldest first, with a bar as long as its value is large."""
-    most = max((abs(_number(row.get(value)) or 0.0) for row in rows), default=0.0)
-    shown = []
-    for row in sorted(rows, key=lambda one: one.get(by, "")):
-        share = abs(_number(row.get(value)) or 0.0) / most if most else 0.0
-        bar = "█" * round(share * BAR_WIDTH) or ("▏" if share else "")
-        shown.append(
-            [row.get(by, "").removesuffix(".000"), *(row.get(name, "") for name in others), row.get(value, ""), bar]
-        )
-    print_table([by, *others, value, ""], shown, right=[value])
+    """A line for each period, oldest first, with a bar as long as its value is large.
+
+    Headings and texts are wrapped, so that there is room for the bars. Where there is none, the lines have no bars.
+    """
+    names = [by, *others, value]
+    shown = [
+        [row.get(by, "").removesuffix(".000"), *(row.get(name, "").rstrip("\n") for name in names[1:])]
+        for row in sorted(rows, key=lambda one: one.get(by, ""))
+    ]
+    numbers = [name for name in names if _is_number(rows, name)]
+    widths = {name: max(_HEADING_MIN, *(len(row[number]) for row in shown)) for number, name in enumerate(names)}
+    texts = [name for name in others if name not in numbers]
+    fixed = {name: width for name, width in widths.items() if name not in texts}
+    left = table_width() - sum(fixed.values()) - COLUMN_GAP * len(names)
+    longest = min(BAR_WIDTH, max(_BAR_MIN, left - sum(widths[name] for name in texts)))
+    if left - longest < _TEXT_MIN * len(texts):
+        print_table(names, shown, right=numbers, widths=fixed)
+        return
+    most = max((abs(_number(row[-1]) or 0.0) for row in shown), default=0.0)
+    for row in shown:
+        share = abs(_number(row[-1]) or 0.0) / most if most else 0.0
+        row.append("█" * round(share * longest) or ("▏" if share else ""))
+    print_table([*names, ""], shown, right=numbers, widths={**fixed, "": longest})
 
 
 def _is_number(rows: Sequence[Row], name: str) -> bool:

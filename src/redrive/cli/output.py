@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 from rich import box
 from rich.console import Console
 from rich.table import Column, Table
+from rich.text import Text
 
 from redrive.core.clock import SECOND_MS
 
@@ -26,16 +28,47 @@ def print_json(document: object) -> None:
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 
 
-def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """Print a table that wraps long words, so that nothing is cut off; the columns `right` are numbers."""
+COLUMN_GAP = 3
+"""How many characters of a table stand between two columns."""
+
+
+def table_width() -> int:
+    """How many characters a line of a table may have."""
+    return Console().width
+
+
+def print_table(
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Sequence[str] = (),
+    widths: Mapping[str, int] | None = None,
+) -> None:
+    """Print a table that wraps long words, so that nothing is cut off; the columns `right` are numbers.
+
+    Columns with one of the `widths` have exactly that.
+    """
+    given = widths or {}
     columns = [
-        Column(name, overflow="fold", justify="right" if name in right else "left", no_wrap=name in right)
+        Column(
+            name, overflow="fold", justify="right" if name in right else "left", width=given.get(name),
+            no_wrap=name in right and name not in given,
+        )
         for name in headings
-    ]
+    ]  # fmt: skip
     table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(Text(printable(cell)) for cell in row))
     Console(highlight=False).print(table)
+
+
+def printable(text: str) -> str:
+    """A text that somebody else has written, without characters that would command the terminal."""
+    return _COMMANDS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+_COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Control characters, but for the tab and the end of a line."""
 
 
 def span(milliseconds: int) -> str:

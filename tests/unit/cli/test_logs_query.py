@@ -35,11 +35,21 @@ def test_rows_are_lines_of_json_to_a_pipe_and_a_chart_where_it_is_asked_for(term
 
     (row,) = [json.loads(line) for line in piped.stdout.splitlines()]
     assert row["count()"] == "2"
-    assert "1 rows; 3 events scanned, 2 matched." in piped.stderr
+    assert "1 row; 3 events scanned, 2 matched." in piped.stderr
     assert "line 1: `--` begins a comment in SQL" in piped.stderr
     assert "count() as count" in piped.stderr
     assert "█" * 40 in chart
     assert [line.strip() for line in table.splitlines()][-3:] == ["FAILED a", "FAILED b", "fine"]
+
+
+def test_line_of_a_chart_fits_on_a_terminal_of_80_columns(terminal: Terminal, logs: Any) -> None:
+    query = """stats count() as how_many_messages_there_were, max(strlen(@message)) as the_longest_of_their_messages,
+        min(strlen(@message)) as the_shortest_of_their_messages by bin(1d)"""
+
+    chart = terminal.run("logs", "query", query, "-g", "hello", "-o", "chart").stdout.splitlines()
+
+    assert max(map(len, chart)) <= 80
+    assert [line.split()[-1].strip("█") for line in chart if "█" in line] == [""]
 
 
 def test_malformed_query_is_shown_with_its_place(terminal: Terminal, logs: Any) -> None:

@@ -853,6 +853,25 @@ def test_history_of_alarms_keeps_the_order_of_its_items(any_store: AnyStore) -> 
     assert any_store.run(read) == ["s0", "s2"]
 
 
+@pytest.mark.parametrize(
+    ("statistic", "first", "second"),
+    [("SampleCount", 2, 1), ("Average", 1.5, 4.0), ("Sum", 3.0, 4.0), ("Minimum", 1.0, 4.0), ("Maximum", 2.0, 4.0)],
+)
+def test_statistic_of_each_period_begins_with_it(
+    any_store: AnyStore, statistic: str, first: float, second: float
+) -> None:
+    series = Series(Watched(str(HERE), "App", "{}"), "m", "Count")
+
+    def put(tx: Transaction) -> None:
+        for minute, value in ((1, 1.0), (2, 2.0), (5, 4.0)):
+            tx.metrics.add(series, DataPoint(minute * 60_000, value, 1, value, value, {value: 1}))
+
+    any_store.run(put)
+
+    found = any_store.run(lambda tx: tx.metrics.by_period(statistic, series, 60_000, 360_000, 120_000))
+    assert list(found) == [(60_000, first), (300_000, second)]
+
+
 def test_metrics_are_added_up_by_period(any_store: AnyStore) -> None:
     series = Series(Watched(str(HERE), "App", "{}"), "m", "Count")
 
@@ -864,7 +883,7 @@ def test_metrics_are_added_up_by_period(any_store: AnyStore) -> None:
     any_store.run(put)
 
     found = any_store.run(lambda tx: tx.metrics.grouped(series, 0, 300_000, 120_000))
-    assert [tuple(row) for row in found] == [(0, 3.0, 2, 1.0, 2.0), (2, 4.0, 1, 4.0, 4.0)]
+    assert list(found) == [(0, 3.0, 2, 1.0, 2.0), (240_000, 4.0, 1, 4.0, 4.0)]
     assert any_store.run(lambda tx: tx.metrics.units_of(series.watched, "m")) == ["Bytes", "Count"]
     assert any_store.run(lambda tx: tx.metrics.units_of(series.watched, "none")) == []
     assert any_store.run(lambda tx: (tx.metrics.first(series, 1), tx.metrics.first(series, 240_001))) == (60_000, None)

@@ -327,7 +327,7 @@ def test_history_is_the_same_in_both(
         assert_same(both, table, name, params, changes="runs")
 
 
-@pytest.mark.parametrize("name", ["put", "add", "samples", "between", "grouped", "sums", "first", "units"])
+@pytest.mark.parametrize("name", ["put", "add", "samples", "between", "grouped", "by_period_average", "first", "units"])
 @given(dimensions=st.text(), old=st.floats(-10, 10), new=st.floats(-10, 10), unit=st.sampled_from(["Count", "count"]))
 @EXAMPLES
 def test_metrics_are_the_same_in_both(

@@ -18,9 +18,13 @@ NEAR_MAX = 50
 COMMON_LEAST = 0.7
 TEXT_MAX = 2_000
 
-_PARTS = re.compile(r"[A-Za-z0-9_.:/@+-]+|\s+|.", re.DOTALL)
-_VARIES = re.compile(r".*\d.*", re.DOTALL)
-_SPACES = re.compile(r"\s+")
+_MARK = "\0"
+"""Stands for a part that varies, in a text whose parts are not separated yet."""
+
+_WORD = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_.:/@+-"
+_PARTS = re.compile(r"[A-Za-z_.:/@+-]+|.", re.DOTALL)
+_FROM_A_FIGURE = re.compile(r"[0-9][A-Za-z0-9_.:/@+-]*")
+_OTHER_FIGURES = re.compile(r"(?![0-9])\d")
 _SEVERITIES = (
     ("Error", re.compile(r"\b(?:ERROR|FATAL|CRITICAL|SEVERE|Exception|Traceback|error|failed|FAILED)\b")),
     ("Warning", re.compile(r"\b(?:WARN|WARNING|warn|warning)\b")),
@@ -51,7 +55,7 @@ class Clusters:
 
     def __init__(self) -> None:
         self._by_form: dict[tuple[int, str], list[Cluster]] = {}
-        self._known: dict[tuple[str, ...], Cluster] = {}
+        self._known: dict[str, Cluster] = {}
         self.total = 0
         self.total_earlier = 0
         self._count = 0
@@ -64,13 +68,12 @@ class Clusters:
 
     def add(self, text: str, *, is_earlier: bool) -> None:
         """Take a text."""
-        parts = _parts(text[:TEXT_MAX])
-        key = tuple(parts)
-        cluster = self._known.get(key)
+        marked = _marked(text[:TEXT_MAX])
+        cluster = self._known.get(marked)
         if cluster is None:
-            cluster = self._nearest(parts, text)
+            cluster = self._nearest([WILD if part == _MARK else part for part in _PARTS.findall(marked)], text)
             if len(self._known) < CLUSTERS_MAX:
-                self._known[key] = cluster
+                self._known[marked] = cluster
         if is_earlier:
             cluster.earlier += 1
             self.total_earlier += 1
@@ -97,9 +100,14 @@ class Clusters:
         return cluster
 
 
-def _parts(text: str) -> list[str]:
-    found = _PARTS.findall(text.strip())
-    return [WILD if _VARIES.fullmatch(part) else " " if part[0].isspace() else part for part in found]
+def _marked(text: str) -> str:
+    """A text in which a mark stands for each part that varies: a word with a figure in it.
+
+    What stands before a figure is taken away afterwards: to look for whole words would cost twice as much.
+    """
+    *before, last = _FROM_A_FIGURE.split(" ".join(text.split()))
+    marked = _MARK.join([*[piece.rstrip(_WORD) for piece in before], last])
+    return marked if marked.isascii() else _OTHER_FIGURES.sub(_MARK, marked)
 
 
 def _common(one: list[str], other: list[str]) -> float:

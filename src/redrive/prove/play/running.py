@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import cast
 
 from redrive.core.clock import Instant
-from redrive.core.documents import Document, load_json
+from redrive.core.documents import Document, dump_json, load_json
 from redrive.delivery.outside.invocation import Invocation
 from redrive.invoke.runtime.handlers import Answer
 from redrive.prove.calls.calls import Params
@@ -149,6 +149,14 @@ def _records_in(payload: bytes) -> Sequence[Document]:
 def event_in(payload: bytes) -> object:
     """The event of a run, which nobody changes: most runs are given what others were given."""
     return cast("object", load_json(payload))
+
+
+def payload_for(subject: Subject, invocation: Invocation) -> bytes:
+    """What a handler is given: a pipe gives a list of records, without the envelope of a mapping."""
+    if not getattr(subject, "takes_list", False):
+        return invocation.payload
+    records = load_json(invocation.payload).get("Records")
+    return invocation.payload if records is None else dump_json(records).encode()
 
 
 def told(answer: Answer) -> str:

@@ -12,7 +12,7 @@ from redrive.services.cloudwatch.model.queries import MetricStat
 from redrive.services.cloudwatch.model.statistics import SIMPLE, merged, value_of
 from redrive.services.cloudwatch.model.time import Window
 from redrive.store.api import Transaction
-from redrive.store.tables.metrics import DataPoint, Grouped
+from redrive.store.tables.metrics import DataPoint, Grouped, Series
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +25,25 @@ class Values:
 
 def units_of(tx: Transaction, scope: Scope, metric: Metric, unit: str | None) -> list[str]:
     """Return the units in which to read a metric: the requested unit, or all units with data."""
-    return [unit] if unit is not None else tx.metrics.units_of(metric.watched(scope), metric.name)
+    return [one.unit for one in _series_of(tx, scope, metric, unit)]
+
+
+def _series_of(tx: Transaction, scope: Scope, metric: Metric, unit: str | None) -> list[Series]:
+    """The series of a metric: that of the requested unit, or those of all units with data."""
+    watched = metric.watched(scope)
+    units = [unit] if unit is not None else tx.metrics.units_of(watched, metric.name)
+    return [Series(watched, metric.name, one) for one in units]
 
 
 def periods_of(
     tx: Transaction, scope: Scope, metric: Metric, units: Sequence[str], window: Window
 ) -> Iterator[tuple[Instant, DataPoint]]:
     """Yield the periods of a window with data in these units, in order, each with its data merged into one point."""
+    return _merged(tx, [metric.series(scope, unit) for unit in units], window)
+
+
+def _merged(tx: Transaction, series: Sequence[Series], window: Window) -> Iterator[tuple[Instant, DataPoint]]:
     start = max(window.start, window.visible_from)
-    series = [metric.series(scope, unit) for unit in units]
     points = [point for one in series for point in tx.metrics.between(one, start, window.end)]
     for at, group in window.groups(points):
         yield at, merged(group)
@@ -41,35 +51,30 @@ def periods_of(
 
 def values_of(tx: Transaction, scope: Scope, stat: MetricStat, window: Window) -> Mapping[Instant, float]:
     """Return the values of a statistic in a window, by the start of each period, in order."""
-    rows = _added_up(tx, scope, stat, window)
-    return counted_values_of(tx, scope, stat, window).values if rows is None else _values(stat, window, rows)
-
-
-def _values(stat: MetricStat, window: Window, rows: Sequence[Grouped]) -> Mapping[Instant, float]:
-    begin, step = window.start, window.period_ms
-    match stat.stat:
-        case "Sum":
-            return {begin + number * step: total for number, total, _, _, _ in rows}
-        case "Average":
-            return {begin + number * step: total / count for number, total, count, _, _ in rows}
-        case "SampleCount":
-            return {begin + number * step: count for number, _, count, _, _ in rows}
-        case "Minimum":
-            return {begin + number * step: low for number, _, _, low, _ in rows}
-        case _:
-            return {begin + number * step: high for number, _, _, _, high in rows}
+    series = _series_of(tx, scope, stat.metric, stat.unit)
+    if not _is_added_up(stat, series, window):
+        return _counted(tx, stat, series, window).values
+    start, end, period_ms = window.start, window.end, window.period_ms
+    values: dict[Instant, float] = {}
+    for one in series:
+        values.update(tx.metrics.by_period(stat.stat, one, start, end, period_ms))
+    return values
 
 
 def counted_values_of(tx: Transaction, scope: Scope, stat: MetricStat, window: Window) -> Values:
     """Return the values of a statistic in a window, and how many samples each has."""
-    rows = _added_up(tx, scope, stat, window)
-    if rows is not None:
-        counts = {window.start + row[0] * window.period_ms: row[2] for row in rows}
-        return Values(_values(stat, window, rows), counts)
-    units = units_of(tx, scope, stat.metric, stat.unit)
+    series = _series_of(tx, scope, stat.metric, stat.unit)
+    if not _is_added_up(stat, series, window):
+        return _counted(tx, stat, series, window)
+    start, end, period_ms = window.start, window.end, window.period_ms
+    rows = tx.metrics.grouped(series[0], start, end, period_ms) if series else ()
+    return Values(_simple_values(stat.stat, rows), {row[0]: row[2] for row in rows})
+
+
+def _counted(tx: Transaction, stat: MetricStat, series: Sequence[Series], window: Window) -> Values:
     values: dict[Instant, float] = {}
-    counts = {}
-    for at, point in periods_of(tx, scope, stat.metric, units, window):
+    counts: dict[Instant, float] = {}
+    for at, point in _merged(tx, series, window):
         value = value_of(stat.statistic, point)
         if value is not None:
             values[at] = value
@@ -77,22 +82,26 @@ def counted_values_of(tx: Transaction, scope: Scope, stat: MetricStat, window: W
     return Values(values, counts)
 
 
-def _added_up(tx: Transaction, scope: Scope, stat: MetricStat, window: Window) -> Sequence[Grouped] | None:
-    """The periods of a window, added up by the store; None if the values themselves are needed, or several units."""
-    if stat.stat not in SIMPLE or window.visible_from > window.start:
-        return None
-    units = units_of(tx, scope, stat.metric, stat.unit)
-    if len(units) > 1:
-        return None
-    with_extremes = stat.stat in ("Minimum", "Maximum")
-    series = [stat.metric.series(scope, unit) for unit in units]
-    start, end, period_ms = window.start, window.end, window.period_ms
-    found = [tx.metrics.grouped(one, start, end, period_ms, with_extremes=with_extremes) for one in series]
-    return found[0] if found else []
+def _simple_values(statistic: str, rows: Sequence[Grouped]) -> Mapping[Instant, float]:
+    match statistic:
+        case "Sum":
+            return {at: total for at, total, _, _, _ in rows}
+        case "Average":
+            return {at: total / count for at, total, count, _, _ in rows}
+        case "SampleCount":
+            return {at: count for at, _, count, _, _ in rows}
+        case "Minimum":
+            return {at: low for at, _, _, low, _ in rows}
+        case _:
+            return {at: high for at, _, _, _, high in rows}
+
+
+def _is_added_up(stat: MetricStat, series: Sequence[Series], window: Window) -> bool:
+    """Whether the store computes a statistic: no values are needed, all data are shown, there is one unit at most."""
+    return stat.stat in SIMPLE and window.visible_from <= window.start and len(series) <= 1
 
 
 def first_from(tx: Transaction, scope: Scope, stat: MetricStat, start: Instant) -> Instant | None:
     """Return the first instant from `start` on with data of a statistic: data may be of the next two hours."""
-    units = units_of(tx, scope, stat.metric, stat.unit)
-    found = [tx.metrics.first(stat.metric.series(scope, unit), start) for unit in units]
+    found = [tx.metrics.first(one, start) for one in _series_of(tx, scope, stat.metric, stat.unit)]
     return min([at for at in found if at is not None], default=None)

@@ -63,17 +63,28 @@ def open_memory(shared: SharedMemory | None = None) -> Opened:
     for pragma in ("journal_mode = MEMORY", "synchronous = OFF", "temp_store = MEMORY"):
         connection.execute(f"PRAGMA {pragma}")
     if shared is None:
-        _migrated().backup(connection)
-    migrate(connection, location)
+        _copy_empty_store(connection)
+    else:
+        migrate(connection, location)
     return Opened(connection)
 
 
+def _copy_empty_store(connection: sqlite3.Connection) -> None:
+    """Give a new database in memory its schema. A copy takes a tenth of the time that the migrations take.
+
+    A database that `deserialize` filled would be kept by another kind of file system in memory, which allows 1 GiB.
+    """
+    with closing(sqlite3.connect(MEMORY)) as filled:
+        filled.deserialize(_empty_store())
+        filled.backup(connection)
+
+
 @functools.cache
-def _migrated() -> sqlite3.Connection:
-    """An empty store in memory. A copy of its pages takes a fortieth of the time of the migrations."""
-    connection = _connect(MEMORY)
-    migrate(connection, MEMORY)
-    return connection
+def _empty_store() -> bytes:
+    """A store to which every migration was applied, and which holds nothing."""
+    with closing(_connect(MEMORY)) as connection:
+        migrate(connection, MEMORY)
+        return connection.serialize()
 
 
 def open_file(path: Path, *, synchronous: str, defers_sync: bool = False) -> Opened:

@@ -1,6 +1,6 @@
 -- name: put
-INSERT INTO log_events (log_group, stream, at, ingested_at, message)
-VALUES (?, ?, ?, ?, ?);
+INSERT INTO log_events (log_group, stream, at, ingested_at, message, transformed)
+VALUES (?, ?, ?, ?, ?, ?);
 
 -- name: stream_after -- hot
 SELECT seq, stream, at, ingested_at, message FROM log_events
@@ -18,13 +18,13 @@ WHERE log_group = :log_group AND (at, seq) > (:at, :seq) AND at < :end
 ORDER BY at, seq LIMIT :limit;
 
 -- name: group_until -- hot
-SELECT seq, stream, at, ingested_at, message FROM log_events
+SELECT seq, stream, at, ingested_at, message, transformed FROM log_events
 WHERE log_group = :log_group AND (at, seq) <= (:at, :seq) AND at >= :start
 ORDER BY at DESC, seq DESC LIMIT :limit;
 
--- name: arrived
+-- name: arrived -- hot
 SELECT seq, stream, at, ingested_at, message FROM log_events
-WHERE seq > :seq AND log_group = :log_group ORDER BY seq LIMIT :limit;
+WHERE log_group = :log_group AND seq > :seq ORDER BY seq LIMIT :limit;
 
 -- name: last
 SELECT max(seq) FROM log_events;

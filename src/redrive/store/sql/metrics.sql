@@ -20,14 +20,34 @@ WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions 
   AND minute >= :start AND minute < :end ORDER BY minute;
 
 -- name: grouped -- hot
-SELECT (minute - :start) / :period AS number, sum(sum), sum(count), min(min), max(max) FROM metrics
+SELECT minute - (minute - :start) % :period AS begins_at, sum(sum), sum(count), min(min), max(max) FROM metrics
 WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions AND unit = :unit
-  AND minute >= :start AND minute < :end GROUP BY number ORDER BY number;
+  AND minute >= :start AND minute < :end GROUP BY begins_at ORDER BY begins_at;
 
--- name: sums -- hot; as `grouped`, in two thirds of the time
-SELECT (minute - :start) / :period AS number, sum(sum), sum(count), 0.0, 0.0 FROM metrics
+-- name: by_period_sample_count -- hot; a statement for each statistic, since each further column costs a quarter
+SELECT minute - (minute - :start) % :period AS begins_at, sum(count) FROM metrics
 WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions AND unit = :unit
-  AND minute >= :start AND minute < :end GROUP BY number ORDER BY number;
+  AND minute >= :start AND minute < :end GROUP BY begins_at ORDER BY begins_at;
+
+-- name: by_period_average -- hot
+SELECT minute - (minute - :start) % :period AS begins_at, sum(sum) / sum(count) FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions AND unit = :unit
+  AND minute >= :start AND minute < :end GROUP BY begins_at ORDER BY begins_at;
+
+-- name: by_period_sum -- hot
+SELECT minute - (minute - :start) % :period AS begins_at, sum(sum) FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions AND unit = :unit
+  AND minute >= :start AND minute < :end GROUP BY begins_at ORDER BY begins_at;
+
+-- name: by_period_minimum -- hot
+SELECT minute - (minute - :start) % :period AS begins_at, min(min) FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions AND unit = :unit
+  AND minute >= :start AND minute < :end GROUP BY begins_at ORDER BY begins_at;
+
+-- name: by_period_maximum -- hot
+SELECT minute - (minute - :start) % :period AS begins_at, max(max) FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions AND unit = :unit
+  AND minute >= :start AND minute < :end GROUP BY begins_at ORDER BY begins_at;
 
 -- name: first -- hot
 SELECT min(minute) FROM metrics

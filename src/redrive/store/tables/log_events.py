@@ -22,13 +22,14 @@ END_OF_TIME = 10**18
 
 
 class NewLogEvent(NamedTuple):
-    """An event to store: a row. `log_group` is the group's id."""
+    """An event to store: a row. `log_group` is the group's id, `transformed` what a transformer has made of it."""
 
     log_group: str
     stream: str
     at: Instant
     ingested_at: Instant
     message: str
+    transformed: str | None = None
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -41,13 +42,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class LogEvent:
-    """A stored event."""
+    """A stored event. Only `until` of a whole group reads what a transformer has made of it."""
 
     seq: int
     stream: str
     at: Instant
     ingested_at: Instant
     message: str
+    transformed: str | None = None
 
     @property
     def after(self) -> Place:
@@ -60,8 +62,8 @@ class LogEvent:
         return Place(self.at, self.seq - 1)
 
 
-LogRow = tuple[int, str, Instant, Instant, str]
-"""The number, stream, time, time of ingestion and message of an event."""
+LogRow = tuple[int, str, Instant, Instant, str, str | None]
+"""The number, stream, time, time of ingestion and message of an event, and what a transformer has made of it."""
 
 
 class LogEventTable:
@@ -103,8 +105,8 @@ class LogEventTable:
         rows = self._database.each(_SQL["group_until"], {**_scope(log_group, None, place, limit), "start": start})
         found: list[LogRow] = []
         for row in rows:
-            found.append((row[0], row[1], row[2], row[3], row[4]))
-            characters -= len(row[4])
+            found.append((row[0], row[1], row[2], row[3], row[4], row[5]))
+            characters -= len(row[4]) if row[5] is None else len(row[4]) + len(row[5])
             if characters <= 0:
                 break
         return found

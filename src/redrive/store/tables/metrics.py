@@ -32,6 +32,13 @@ SAMPLES_KEPT_MAX = 1_000
 """How many different values of a minute are stored exactly. Further values are rounded to three digits."""
 
 
+STATISTICS = {
+    "SampleCount": "by_period_sample_count", "Average": "by_period_average", "Sum": "by_period_sum",
+    "Minimum": "by_period_minimum", "Maximum": "by_period_maximum",
+}  # fmt: skip
+"""The statistics that the database computes, each with its statement."""
+
+
 class Watched(NamedTuple):
     """A thing with metrics. `dimensions` is the text of `dimensions_text`, `scope` is `account/region`.
 
@@ -82,8 +89,8 @@ def dimensions_text(dimensions: Mapping[str, str]) -> str:
     return dump_json(dict(sorted(dimensions.items())))
 
 
-Grouped = tuple[int, float, float, float, float]
-"""A period by its number, with the sum, the count, the minimum and the maximum of its values."""
+Grouped = tuple[Instant, float, float, float, float]
+"""The start of a period, with the sum, the count, the minimum and the maximum of its values."""
 
 _Counted = Series | SeriesGroup
 _Sample = tuple[_Counted, Instant, float, int]
@@ -195,14 +202,14 @@ class MetricTable:
 
     def put(self, series: Series, at: Instant, value: float) -> None:
         """Write a measurement for the last minute that ended before this instant, unless another node has done so."""
-        self._written[series] = _minute_before(at)
+        self._has_written(series, _minute_before(at))
         minute = {**_key(series), "minute": _minute_before(at)}
         values = {"sum": value, "count": 1, "min": value, "max": value, "samples": _samples_text({value: 1})}
         self._database.write(_SQL["put"], {**minute, **values})
 
     def add(self, series: Series, point: DataPoint) -> None:
         """Write a point at once; it is added to the stored minute."""
-        self._written[series] = max(point.minute, self._written.get(series, point.minute))
+        self._has_written(series, point.minute)
         key = {**_key(series), "minute": point.minute}
         values = {"sum": point.sum, "count": point.count, "min": point.min, "max": point.max}
         if self._database.run(_SQL["put"], {**key, **values, "samples": _samples_text(point.samples)}):
@@ -210,6 +217,11 @@ class MetricTable:
         stored = self._database.one(_SQL["samples"], key)
         samples = _together(None if stored is None else _read_samples(stored[0]), point.samples)
         self._database.write(_SQL["add"], {**key, **values, "samples": _samples_text(samples)})
+
+    def _has_written(self, series: Series, minute: Instant) -> None:
+        known = self._written.get(series)
+        if known is None or minute < known:
+            self._written[series] = minute
 
     def flush(self, now: Instant, *, keep: frozenset[Watched]) -> None:
         """Write the counts up to the end of the last minute. Only the things in `keep` are measured further."""
@@ -230,19 +242,20 @@ class MetricTable:
             for minute, total, count, low, high, samples in rows
         ]
 
-    def grouped(
-        self, series: Series, start: Instant, end: Instant, period_ms: int, *, with_extremes: bool = True
-    ) -> Sequence[Grouped]:
-        """The periods of a series in [start, end) that have data, in order: number, sum, count, minimum, maximum.
+    def grouped(self, series: Series, start: Instant, end: Instant, period_ms: int) -> Sequence[Grouped]:
+        """The periods of a series in [start, end) that have data, in order: start, sum, count, minimum, maximum.
 
-        Periods are numbered from `start` on; the database adds the minutes up. Plain tuples, because there are many.
-        Without extremes, minimum and maximum are 0, which is faster.
+        Periods are counted from `start` on; the database adds the minutes up. Plain tuples, because there are many.
         """
-        sql = _SQL["grouped" if with_extremes else "sums"]
-        return cast(
-            "Sequence[Grouped]",
-            self._database.all(sql, {**_key(series), "start": start, "end": end, "period": period_ms}),
-        )
+        params = {**_key(series), "start": start, "end": end, "period": period_ms}
+        return cast("Sequence[Grouped]", self._database.all(_SQL["grouped"], params))
+
+    def by_period(
+        self, statistic: str, series: Series, start: Instant, end: Instant, period_ms: int
+    ) -> Sequence[tuple[Instant, float]]:
+        """One of `STATISTICS` of each period of a series in [start, end) that has data, with the period's start."""
+        params = {**_key(series), "start": start, "end": end, "period": period_ms}
+        return cast("Sequence[tuple[Instant, float]]", self._database.all(_SQL[STATISTICS[statistic]], params))
 
     def first(self, series: Series, start: Instant) -> Instant | None:
         """The first stored minute of a series that begins at `start` or later; None if there is none."""
@@ -250,7 +263,7 @@ class MetricTable:
         return None if row is None or row[0] is None else int(row[0])
 
     def take_written(self) -> Mapping[Series, Instant]:
-        """The series that this transaction has written since it was last asked, each with its latest minute."""
+        """The series that this transaction has written since it was last asked, each with its earliest minute."""
         written, self._written = self._written, {}
         return written
 
@@ -310,7 +323,8 @@ class MetricTable:
     def take(self, other: MetricTable) -> None:
         """Take over what a part of this transaction has counted."""
         self._counted += other._counted
-        self._written.update(other._written)
+        for series, minute in other._written.items():
+            self._has_written(series, minute)
         if other._rates is not None:
             self.rates.take_over(other._rates)
 

@@ -250,6 +250,21 @@ def test_what_services_count_is_watched(tower: Tower) -> None:
     assert tower.timeline() == [(3, "ALARM"), (6, "INSUFFICIENT_DATA")]
 
 
+def test_data_of_minutes_to_come_are_looked_at_minute_by_minute(tower: Tower) -> None:
+    """They are published in one call, while the alarm rests."""
+    tower.alarm()
+    tower.world.settle()
+    data = [
+        {"MetricName": "m", "Value": float(value), "Timestamp": tower.start / 1000 + minute * 60}
+        for minute, value in ((5, 0), (3, 9), (4, 0), (6, 9))
+    ]
+    tower.client.put_metric_data(Namespace="App", MetricData=data)
+
+    tower.advance_to(7)
+
+    assert tower.timeline() == [(4, "ALARM"), (5, "OK"), (7, "ALARM")]
+
+
 def test_alarm_without_data_costs_no_instants(tower: Tower) -> None:
     """A year passes at once: an alarm whose metric is silent is not looked at."""
     tower.alarm(TreatMissingData="notBreaching")

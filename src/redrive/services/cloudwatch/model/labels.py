@@ -70,16 +70,21 @@ def default_labels(queries: Sequence[Query]) -> Mapping[str, str]:
         for query in queries
         if isinstance(query.content, MetricStat) and query.is_returned and query.label is None
     ]
+    namesakes: dict[str, list[MetricStat]] = {}
+    for _, stat in metrics:
+        namesakes.setdefault(stat.metric.name, []).append(stat)
+    are_apart = {name: _differences(stats) for name, stats in namesakes.items()}
     labels = {}
     for query_id, stat in metrics:
-        namesakes = [other for _, other in metrics if other.metric.name == stat.metric.name]
-        parts = [stat.metric.name]
-        if len({other.stat for other in namesakes}) > 1:
-            parts.append(stat.stat)
-        if len({other.period_s for other in namesakes}) > 1:
-            parts.append(str(stat.period_s))
+        by_stat, by_period = are_apart[stat.metric.name]
+        parts = [stat.metric.name, *([stat.stat] if by_stat else ()), *([str(stat.period_s)] if by_period else ())]
         labels[query_id] = " ".join(parts)
     return labels
+
+
+def _differences(stats: Sequence[MetricStat]) -> tuple[bool, bool]:
+    """Whether the statistics differ, and whether the periods do."""
+    return len({one.stat for one in stats}) > 1, len({one.period_s for one in stats}) > 1
 
 
 def fill_label(label: str, series: TimeSeries, own: Mapping[str, str], zone: tzinfo) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -56,10 +57,10 @@ def read_queries(documents: Sequence[Document], *, member: str = "MetricDataQuer
         problems.add(VALIDATION, too_many(member, limits.QUERIES_MAX))
     if not documents:
         problems.add(VALIDATION, f"The collection {member} must not be empty.")
-    ids = [document["Id"] for document in documents]
     for number, document in enumerate(documents, start=1):
         _check(document, f"{member}.member.{number}", problems)
-    for repeated in sorted({one for one in ids if ids.count(one) > 1}):
+    times = Counter(document["Id"] for document in documents)
+    for repeated in sorted(one for one in times if times[one] > 1):
         problems.add(VALIDATION, f"The Id '{repeated}' is used by more than one query.")
     if documents and not any(document.get("ReturnData", True) for document in documents):
         problems.add(VALIDATION, "At least one query must have ReturnData set to true.")

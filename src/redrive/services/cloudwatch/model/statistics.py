@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from redrive.store.tables.metrics import DataPoint
+from redrive.store.tables.metrics import STATISTICS, DataPoint
 
-SIMPLE = ("SampleCount", "Average", "Sum", "Minimum", "Maximum")
+SIMPLE = tuple(STATISTICS)
 
 _NUMBER = r"\d+(?:\.\d{1,10})?"
 _PERCENTILE = re.compile(rf"(p|tm|wm|tc|ts)({_NUMBER})")

@@ -6,6 +6,11 @@ DELETE FROM log_events WHERE seq = ANY(ARRAY(
   ))
 RETURNING stream, message;
 
+-- name: arrived
+-- Written without an equation, since the planner would walk over the events of all groups in the order of seq.
+SELECT seq, stream, at, ingested_at, message FROM log_events
+WHERE (log_group, seq) > (:log_group, :seq) AND log_group <= :log_group ORDER BY log_group, seq LIMIT :limit;
+
 -- name: delete_group
 -- An ARRAY is computed once: a join with the subquery could compute it again for each row.
 DELETE FROM log_events WHERE seq = ANY(ARRAY(

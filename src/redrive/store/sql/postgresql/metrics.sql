@@ -30,21 +30,48 @@ WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions 
   AND unit = :unit AND minute >= :start AND minute < :end ORDER BY minute;
 
 -- name: grouped
--- The unique index has the dimensions' digest. A quotient of whole numbers is a whole number there, too.
-SELECT (minute - CAST(:start AS bigint)) / CAST(:period AS bigint) AS number, sum(sum), sum(count), min(min), max(max)
+-- The unique index has the dimensions' digest.
+SELECT minute - (minute - CAST(:start AS bigint)) % CAST(:period AS bigint) AS begins_at, sum(sum), sum(count), min(min),
+  max(max)
 FROM metrics
 WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions
   AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
-  AND unit = :unit AND minute >= :start AND minute < :end GROUP BY number ORDER BY number;
+  AND unit = :unit AND minute >= :start AND minute < :end GROUP BY begins_at ORDER BY begins_at;
 
--- name: sums
--- The unique index has the dimensions' digest. A quotient of whole numbers is a whole number there, too.
-SELECT (minute - CAST(:start AS bigint)) / CAST(:period AS bigint) AS number, sum(sum), sum(count),
-  CAST(0 AS double precision), CAST(0 AS double precision)
-FROM metrics
+-- name: by_period_sample_count
+-- The unique index has the dimensions' digest.
+SELECT minute - (minute - CAST(:start AS bigint)) % CAST(:period AS bigint) AS begins_at, sum(count) FROM metrics
 WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions
   AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
-  AND unit = :unit AND minute >= :start AND minute < :end GROUP BY number ORDER BY number;
+  AND unit = :unit AND minute >= :start AND minute < :end GROUP BY begins_at ORDER BY begins_at;
+
+-- name: by_period_average
+-- The unique index has the dimensions' digest.
+SELECT minute - (minute - CAST(:start AS bigint)) % CAST(:period AS bigint) AS begins_at, sum(sum) / sum(count) FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions
+  AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
+  AND unit = :unit AND minute >= :start AND minute < :end GROUP BY begins_at ORDER BY begins_at;
+
+-- name: by_period_sum
+-- The unique index has the dimensions' digest.
+SELECT minute - (minute - CAST(:start AS bigint)) % CAST(:period AS bigint) AS begins_at, sum(sum) FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions
+  AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
+  AND unit = :unit AND minute >= :start AND minute < :end GROUP BY begins_at ORDER BY begins_at;
+
+-- name: by_period_minimum
+-- The unique index has the dimensions' digest.
+SELECT minute - (minute - CAST(:start AS bigint)) % CAST(:period AS bigint) AS begins_at, min(min) FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions
+  AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
+  AND unit = :unit AND minute >= :start AND minute < :end GROUP BY begins_at ORDER BY begins_at;
+
+-- name: by_period_maximum
+-- The unique index has the dimensions' digest.
+SELECT minute - (minute - CAST(:start AS bigint)) % CAST(:period AS bigint) AS begins_at, max(max) FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions
+  AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
+  AND unit = :unit AND minute >= :start AND minute < :end GROUP BY begins_at ORDER BY begins_at;
 
 -- name: first
 -- The unique index has the dimensions' digest.
