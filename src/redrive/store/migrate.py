@@ -6,9 +6,7 @@ never writes to another program's database.
 
 from __future__ import annotations
 
-import functools
 import sqlite3
-from collections.abc import Sequence
 from importlib import resources
 
 from redrive.core.errors import UserError
@@ -17,12 +15,11 @@ from redrive.store.slots import slot_of
 APPLICATION_ID = 0x52445256  # "RDRV"
 
 
-@functools.cache
-def migrations() -> Sequence[tuple[int, str]]:
+def migrations() -> list[tuple[int, str]]:
     """All migrations as (number, SQL), in order."""
     folder = resources.files("redrive.store").joinpath("migrations")
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return tuple((int(name[:4]), folder.joinpath(name).read_text("utf-8")) for name in names)
+    return [(int(name[:4]), folder.joinpath(name).read_text("utf-8")) for name in names]
 
 
 def schema_version(connection: sqlite3.Connection, location: str) -> int:
