@@ -51,6 +51,7 @@ class Office:
         self.world = World(seed=1)
         self.done: list[str] = []
         self.is_broken = True
+        self.error: type[Exception] = KeyError
         services = ["states.amazonaws.com", "lambda.amazonaws.com"]
         trust = {"Effect": "Allow", "Principal": {"Service": services}, "Action": "sts:AssumeRole"}
         iam = self.world.client("iam")
@@ -72,7 +73,7 @@ class Office:
         def work(event: Any, _: object) -> Any:
             self.done.append(name)
             if name == "second" and self.is_broken:
-                raise KeyError("order")
+                raise self.error("order")
             return event
 
         self.world.functions.register(name, work)
@@ -207,6 +208,20 @@ def test_execution_goes_on_at_the_step_that_failed_and_keeps_what_was_done(offic
     assert (account.sent, account.deleted) == (1, 1)
     assert office.status(arn) == "SUCCEEDED"
     assert office.done == ["first", "second", "second"]
+
+
+def test_recovery_of_a_program_lets_executions_go_on_whose_errors_pass(office: Office, tmp_path: Path) -> None:
+    office.error = TimeoutError
+    arn = office.fail(TASK, order=1)
+    office.is_broken = False
+    began_at = office.world.now
+
+    stages = office.queue.recover(tmp_path / "recovery")
+    again = office.queue.recover(tmp_path / "recovery")
+
+    assert [(one["stage"], one["sent"]) for one in stages] == [(1, 1)]
+    assert (office.status(arn), again) == ("SUCCEEDED", [])
+    assert office.world.now - began_at >= 360_000
 
 
 def test_execution_that_fails_again_comes_back_and_is_not_taken_for_a_new_one(office: Office, tmp_path: Path) -> None:
