@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 WORKERS := -n $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all floors fuzz check types tidy format bench docs new-service postgres clean
+.PHONY: help setup demo test test-all floors fuzz check types tidy format newest bench docs new-service postgres clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -44,11 +44,11 @@ ON_POSTGRESQL := tests/unit/services/sqs/test_fifo_receive.py tests/unit/service
 	tests/unit/services/s3/test_uploads.py tests/unit/services/s3/test_versions.py tests/unit/services/s3/test_lists.py \
 	tests/unit/delivery
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "redrive needs Python 3.11 or newer; name one: make setup PYTHON=python3.11")'
 	@test -x $(BIN)/python || { echo "make setup: a virtual environment in $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	@echo "make setup: redrive, and the packages that pyproject.toml names (a minute or two at the first time)"
-	@$(BIN)/python -m pip install --editable '.[engine,postgres,dev]' 2>&1 | $(PROGRESS)
+	@$(BIN)/python -m pip install --constraint constraints.txt --editable '.[engine,postgres,dev]' 2>&1 | $(PROGRESS)
 	@touch $@
 
 $(AWSCLI):
@@ -104,6 +104,12 @@ tidy:
 format: setup ## Format the code and fix what the linter can fix
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
+
+newest: $(STAMP) ## Bring the newest version of every package, and write constraints.txt
+	@$(BIN)/python -m pip install --upgrade --upgrade-strategy eager --editable '.[engine,postgres,dev]' 2>&1 | $(PROGRESS)
+	@{ sed -n '/^#/p' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable; } > constraints.new
+	@mv constraints.new constraints.txt && touch $(STAMP)
+	@git diff --stat constraints.txt
 
 bench: setup ## Measure
 	$(BIN)/python -m benchmarks

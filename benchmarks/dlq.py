@@ -39,6 +39,7 @@ def measure(letters: int = LETTERS) -> Iterator[Figure]:
         _rule(endpoint)
         _fill(sqs, sqs.create_queue(QueueName="dead")["QueueUrl"], letters)
         plan = Path(folder) / "plan.json"
+        yield from _figures("first page of show", 20, *_run(endpoint, "show", "dead"))
         yield from _figures(f"triage of {letters:,} letters", letters, *_run(endpoint, "triage", "dead"))
         _run(endpoint, "plan", "dead", "--to-file", str(plan))
         told = json.loads(plan.read_text("utf-8")) | {"rate": None, "rate_max": None, "canary": {"letters": 0}}
@@ -48,21 +49,23 @@ def measure(letters: int = LETTERS) -> Iterator[Figure]:
         assert int(counted["Attributes"]["ApproximateNumberOfMessages"]) == letters, counted
 
 
-def _figures(what: str, letters: int, seconds: float, rss_mb: float) -> Iterator[Figure]:
+def _figures(what: str, letters: int, seconds: float, cpu_s: float, rss_mb: float) -> Iterator[Figure]:
     yield Figure(what, seconds, "s")
+    yield Figure(f"{what}, CPU of the command", cpu_s, "s")
     yield Figure(f"{what}, per second", letters / seconds, "letters/s")
+    yield Figure(f"{what}, per CPU second of the command", letters / cpu_s, "letters/s")
     yield Figure(f"{what}, memory of the command", rss_mb, "MB")
 
 
-def _run(endpoint: str, *arguments: str) -> tuple[float, float]:
-    """Run a command; seconds on the wall, and its most resident memory in units of a million bytes."""
+def _run(endpoint: str, *arguments: str) -> tuple[float, float, float]:
+    """Run a command; seconds on the wall, its CPU, and its most resident memory in units of a million bytes."""
     command = [PYTHON, "-m", "redrive.cli", "dlq", *arguments, "--endpoint-url", endpoint]
     began = time.perf_counter()
     quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     pid = os.posix_spawn(PYTHON, command, {**os.environ, **ENVIRONMENT}, file_actions=quiet)
     _, status, used = os.wait4(pid, 0)
     assert os.waitstatus_to_exitcode(status) == 0, arguments
-    return time.perf_counter() - began, used.ru_maxrss * 1024 / 1e6
+    return time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6
 
 
 def _fill(sqs: BaseClient, url: str, letters: int) -> None:

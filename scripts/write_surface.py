@@ -199,7 +199,7 @@ def _schema_of(model: Node, shape_name: str) -> dict[str, object]:
 def client_module() -> str:
     """The client of the command line: a method for each operation, a type for each answer."""
     model = _model()
-    answers = _answers(model)
+    structures = _structures(model)
     lines = [
         '"""The operations of a server\'s own surface, by name: what each takes, and the type of what it answers.',
         "",
@@ -212,7 +212,7 @@ def client_module() -> str:
         "",
         "from redrive.cli.endpoint import call, fetch_content",
     ]
-    for name in answers:
+    for name in structures:
         lines += ["", "", *_typed_dict(model, name)]
     lines += [
         "", "", "class Surface:",
@@ -225,8 +225,8 @@ def client_module() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _answers(model: Node) -> list[str]:
-    """The structures of answers, each after those that it holds."""
+def _structures(model: Node) -> list[str]:
+    """The structures of answers, and those inside of requests, each after those that it holds."""
     found: dict[str, None] = {}
 
     def visit(shape_name: str) -> None:
@@ -244,6 +244,9 @@ def _answers(model: Node) -> list[str]:
     for operation in model["operations"].values():
         if "output" in operation:
             visit(operation["output"]["shape"])
+        if "input" in operation:
+            for member in model["shapes"][operation["input"]["shape"]]["members"].values():
+                visit(member["shape"])
     return list(found)
 
 

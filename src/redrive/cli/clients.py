@@ -124,8 +124,12 @@ def told(place: Place) -> Iterator[None]:
     try:
         yield
     except ClientError as error:
+        from redrive.deadletters.setbacks import lacks_credentials
+
         found = error.response["Error"]
-        raise UserError(f"{found.get('Message') or error} ({found.get('Code')})", exit_code=1) from error
+        code = str(found.get("Code", ""))
+        step = "Renew the credentials, and run the command again." if lacks_credentials(code) else ""
+        raise UserError(f"{found.get('Message') or error} ({code})", next_step=step, exit_code=1) from error
     except BotoCoreError as error:
         step = "Set up credentials and a region: aws configure" if place.is_aws else ""
         raise UserError(f"{error}".rstrip(".") + ".", next_step=step) from error

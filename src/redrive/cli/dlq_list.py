@@ -11,7 +11,7 @@ from redrive.cli.clients import Place, named_place_options
 from redrive.cli.output import json_option, print_json, print_table, wants_json
 from redrive.core.errors import UserError
 from redrive.deadletters.peek import depth_of
-from redrive.deadletters.sources import find_sources
+from redrive.deadletters.sources import find_sources, readers_of
 from redrive.deadletters.templates import TemplateQueue, sources_in
 
 
@@ -38,7 +38,11 @@ def list_queues(template: Path | None, stack: str | None, as_json: bool, place: 
     urls = _queues(sqs)
     sources = find_sources(place.client, urls)
     by_arn = {arn: url for url, arn in urls.items()}
-    found = [_told(sqs, by_arn[arn], arn, of) for arn, of in sorted(sources.by_queue.items()) if arn in by_arn]
+    found = [
+        _told(sqs, by_arn[arn], arn, of, _readers(place, arn))
+        for arn, of in sorted(sources.by_queue.items())
+        if arn in by_arn
+    ]
     elsewhere = sorted(arn for arn in sources.by_queue if arn not in by_arn)
     if wants_json(as_json):
         print_json({"queues": found, "elsewhere": elsewhere, "not_asked": sources.refused})
@@ -50,6 +54,8 @@ def list_queues(template: Path | None, stack: str | None, as_json: bool, place: 
         return
     rows = [(one["name"], str(one["letters"]), str(one["hidden"]), "\n".join(_of(one))) for one in found]
     print_table(("queue", "letters", "hidden", "of"), rows, right=("letters", "hidden"))
+    for one in (one for one in found if one["read_by"]):
+        click.echo(f"{one['name']} is read by {', '.join(one['read_by'])}: its letters go as that function answers.")
     for arn in elsewhere:
         click.echo(f"Failures also go to {arn}, which is no queue that can be listed here.", err=True)
     fullest = max(found, key=lambda one: one["letters"])
@@ -107,12 +113,16 @@ def _queues(sqs: Any) -> dict[str, str]:
     return {url: sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]["QueueArn"] for url in urls}
 
 
-def _told(sqs: Any, url: str, arn: str, sources: list[dict[str, str]]) -> dict[str, Any]:
+def _told(sqs: Any, url: str, arn: str, sources: list[dict[str, str]], readers: list[str]) -> dict[str, Any]:
     depth = depth_of(sqs, url)
     return {
         "name": arn.rsplit(":", 1)[-1], "arn": arn, "url": url, "letters": depth.visible, "hidden": depth.hidden,
-        "of": sources,
+        "of": sources, "read_by": readers,
     }  # fmt: skip
+
+
+def _readers(place: Place, arn: str) -> list[str]:
+    return [one["name"] for one in readers_of(place.client, arn)]
 
 
 def _of(queue: dict[str, Any]) -> list[str]:

@@ -14,11 +14,13 @@ from redrive.cli.letter_gates import keys_of
 from redrive.cli.letter_logs import logs_option, triaged
 from redrive.cli.output import json_option, print_json, print_table, wants_json
 from redrive.cli.reading_letters import error_shown, name_of, queue_argument, queue_url
-from redrive.cli.running_letters import sources_with_queues
+from redrive.cli.running_letters import arn_of, sources_with_queues
 from redrive.core.errors import UserError
-from redrive.deadletters.destinations import Destination, read_destination
+from redrive.deadletters.causes import Remedy
+from redrive.deadletters.destinations import Destination, To, read_destination
 from redrive.deadletters.moving import decided
-from redrive.deadletters.plan import Action, Plan, plan_document, proposed
+from redrive.deadletters.plan import Action, Plan, plan_document, proposed, repairing
+from redrive.deadletters.repairs import find_repairs
 
 ERROR_CHARS_MAX = 40
 
@@ -33,6 +35,7 @@ _numbers = click.IntRange(min=1)
 @click.option("--redrive", type=_numbers, multiple=True, help="Redrive this group, by its number in triage.")
 @click.option("--leave", type=_numbers, multiple=True, help="Leave this group in the queue.")
 @click.option("--to", "to_text", help="Where letters go, as queue:NAME; by default each goes where it came from.")
+@click.option("--source", "new_source", help="Send events under this source: PutEvents refuses those of AWS.")
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="So many letters per second at first.")
 @click.option("--canary", type=click.IntRange(min=0), help="So many letters of each group go first.  [default: 1]")
 @click.option(
@@ -42,12 +45,16 @@ _numbers = click.IntRange(min=1)
     multiple=True,
     help="Write where the key of an execution is into the plan, for all letters or for those of one source.",
 )
+@click.option(
+    "--remediate", is_flag=True, help="Write the repairs into the plan that are known by name and can be undone."
+)
 @logs_option
 @json_option
 @place_options
 def plan(
-    queue: str, file: Path, redrive: Sequence[int], leave: Sequence[int], to_text: str | None, rate: float | None,
-    canary: int | None, keys: tuple[str, ...], with_logs: bool, as_json: bool, place: Place,
+    queue: str, file: Path, redrive: Sequence[int], leave: Sequence[int], to_text: str | None,
+    new_source: str | None, rate: float | None,
+    canary: int | None, keys: tuple[str, ...], remediate: bool, with_logs: bool, as_json: bool, place: Place,
 ) -> None:  # fmt: skip
     """Write a plan for the letters of a queue; nothing is sent. Read it, edit it, and run it by `redrive dlq redrive`.
 
@@ -60,7 +67,11 @@ def plan(
     found = triaged(place, queue, with_logs=with_logs)
     made = proposed(queue_url(place.client("sqs"), queue), found.groups, place.now(), logs=with_logs)
     made = _with_keys(made, *named)
+    if remediate:
+        made = repairing(made, find_repairs(place.client, arn_of(place, made.queue), found.groups))
     made = _chosen(made, set(redrive), set(leave), to)
+    if new_source is not None:
+        made = _with_source(made, new_source)
     if rate is not None:
         made = replace(made, rate=rate, rate_max=max(rate, made.rate_max or rate))
     if canary is not None:
@@ -71,8 +82,14 @@ def plan(
         print_json(plan_document(made))
         return
     _print(made)
+    for repair in made.repairs:
+        click.echo(f"  Repair: {repair.deed}.", err=True)
+    if remediate and not made.repairs:
+        click.echo("  There is nothing that can be repaired by itself.", err=True)
+    if not remediate and any(group.judgement.remedy is Remedy.FIX for group in found.groups):
+        click.echo("  Whether something can be repaired by itself, and undone: --remediate", err=True)
     click.echo(f"  By {made.by.value}: {made.why}", err=True)
-    click.echo(f"  Run it: redrive dlq redrive {file}{place.options}", err=True)
+    click.echo(f"  Run it: redrive dlq redrive {file}{' --remediate' if made.repairs else ''}{place.options}", err=True)
 
 
 def _destination(text: str | None) -> Destination | None:
@@ -108,6 +125,14 @@ def _chosen(made: Plan, redrive: set[int], leave: set[int], to: Destination | No
         replace(rule, action=actions.get(number, rule.action), to=to) for number, rule in enumerate(made.rules, 1)
     )
     return replace(made, rules=rules)
+
+
+def _with_source(made: Plan, source: str) -> Plan:
+    """A plan whose events have another source. Errors: UserError if nothing goes to a bus."""
+    if all(rule.to is None or rule.to.kind is not To.BUS for rule in made.rules):
+        raise UserError("--source is for events that go to a bus.", next_step="Name it: --to bus:NAME", exit_code=2)
+    patch = ({"op": "replace", "path": "/source", "value": source},)
+    return replace(made, rules=tuple(replace(rule, patch=patch) for rule in made.rules))
 
 
 def _print(made: Plan) -> None:

@@ -14,14 +14,15 @@ from redrive.cli.letter_logs import logs_option, triaged
 from redrive.cli.output import json_option, print_json, print_table, wants_json
 from redrive.cli.passing_time import time_of
 from redrive.cli.reading_letters import error_shown, name_of, queue_argument, queue_url
-from redrive.cli.running_letters import account_of, read_plan_file
+from redrive.cli.running_letters import account_of, arn_of, read_plan_file
 from redrive.core.documents import Document
-from redrive.deadletters.plan import Action, Plan, plan_document, proposed
+from redrive.deadletters.account import Account
+from redrive.deadletters.plan import Plan, plan_document, proposed, repairing
+from redrive.deadletters.recovery import STAGES_S, Steps
+from redrive.deadletters.recovery import recover as recover_in_stages
+from redrive.deadletters.repairs import find_repairs
 from redrive.deadletters.sorting import Wishes
 from redrive.deadletters.triage import Triage
-
-STAGES_S = (60, 300, 900)
-"""How long each stage waits before it looks again."""
 
 ERROR_CHARS_MAX = 40
 ESCALATED = 1
@@ -33,12 +34,13 @@ ESCALATED = 1
     "--into", type=click.Path(file_okay=False, path_type=Path),
     help="Where the plans and the journal are written.  [default: QUEUE.recovery]",
 )  # fmt: skip
+@click.option("--remediate", is_flag=True, help="Do what can be repaired by itself, and be undone, before each stage.")
 @gate_options
 @logs_option
 @json_option
 @place_options
 def recover(
-    queue: str, into: Path | None, wanted: WantedGates, with_logs: bool, as_json: bool, place: Place
+    queue: str, into: Path | None, remediate: bool, wanted: WantedGates, with_logs: bool, as_json: bool, place: Place
 ) -> None:  # fmt: skip
     """Bring letters back whose causes pass by themselves, in three stages, after 60, 300 and 900 seconds.
 
@@ -47,37 +49,59 @@ def recover(
     """
     folder = into or Path(f"{name_of(queue)}.recovery")
     folder.mkdir(parents=True, exist_ok=True)
-    _, wait = time_of(place)
-    stages: list[Document] = []
-    for number, after_s in enumerate(STAGES_S, 1):
-        file = folder / f"stage-{number}.json"
-        if not file.exists():
-            wait(after_s)
-            _write(file, _planned(place, queue, with_logs=with_logs))
-        elif (folder / f"stage-{number + 1}.json").exists():
-            continue
-        plan = read_plan_file(file)
-        if not any(rule.action is Action.REDRIVE for rule in plan.rules):
-            break
-        account = account_of(place, plan, file, folder / "stages.journal", Wishes(resend_returned=True), wanted)
-        stages.append({"stage": number, "after_s": after_s} | account.document)
-        if account.stopped or account.doubtful or account.undeleted:
-            break
+
+    def run(plan: Plan, number: int) -> Account:
+        wishes = Wishes(stage=number, remediate=remediate)
+        return account_of(place, plan, _file(folder, number), folder / "stages.journal", wishes, wanted)
+
+    steps = Steps(
+        plan=lambda: _planned(place, queue, with_logs=with_logs, remediate=remediate), run=run, wait=time_of(place)[1]
+    )
+    plans = _PlanFiles(folder)
+    if plans.has_ended(len(STAGES_S)):
+        click.echo(f"The recovery in {folder} has ended; for another one name another folder: --into", err=True)
+    stages = recover_in_stages(plans, steps)
     left = triaged(place, queue, with_logs=with_logs)
     _print(queue, stages, left, as_json=as_json)
     if left.count:
         sys.exit(ESCALATED)
 
 
-def _planned(place: Place, queue: str, *, with_logs: bool) -> Plan:
-    found = triaged(place, queue, with_logs=with_logs)
-    return proposed(queue_url(place.client("sqs"), queue), found.groups, place.now(), logs=with_logs)
+def _planned(place: Place, queue: str, *, with_logs: bool, remediate: bool) -> Plan:
+    groups = triaged(place, queue, with_logs=with_logs).groups
+    plan = proposed(queue_url(place.client("sqs"), queue), groups, place.now(), logs=with_logs)
+    return repairing(plan, find_repairs(place.client, arn_of(place, plan.queue), groups)) if remediate else plan
 
 
-def _write(file: Path, plan: Plan) -> None:
-    whole = file.with_suffix(".new")
-    whole.write_text(json.dumps(plan_document(plan), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    whole.replace(file)
+class _PlanFiles:
+    """The plans of the stages in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def get(self, number: int) -> Plan | None:
+        file = _file(self._folder, number)
+        return read_plan_file(file) if file.exists() else None
+
+    def put(self, number: int, plan: Plan) -> None:
+        file = _file(self._folder, number)
+        whole = file.with_suffix(".new")
+        whole.write_text(json.dumps(plan_document(plan), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        whole.replace(file)
+
+    def has_ended(self, number: int) -> bool:
+        return _ended(self._folder, number).exists()
+
+    def end(self, number: int) -> None:
+        _ended(self._folder, number).touch()
+
+
+def _ended(folder: Path, number: int) -> Path:
+    return folder / f"stage-{number}.ended"
+
+
+def _file(folder: Path, number: int) -> Path:
+    return folder / f"stage-{number}.json"
 
 
 def _print(queue: str, stages: list[Document], left: Triage, *, as_json: bool) -> None:
@@ -95,7 +119,8 @@ def _print(queue: str, stages: list[Document], left: Triage, *, as_json: bool) -
         (str(one["stage"]), f"{one['after_s']} s", str(one["sent"]), str(one["gated"]), one["stopped"] or "")
         for one in stages
     ]
-    print_table(("stage", "after", "sent", "gated", "stopped"), rows, right=("stage", "after", "sent", "gated"))
+    if rows:
+        print_table(("stage", "after", "sent", "gated", "stopped"), rows, right=("stage", "after", "sent", "gated"))
     if not left.count:
         click.echo(f"No letter is left in {queue}.")
         return

@@ -27,11 +27,13 @@ from redrive.deadletters.sorting import Wishes
 @click.option(
     "--discard-done", is_flag=True, help="Discard letters whose work the ledger knows to be done; an export keeps them."
 )
+@click.option("--remediate", is_flag=True, help="Do the repairs of the plan first; `redrive dlq undo` undoes them.")
 @gate_options
 @json_option
 @place_options
 def redrive(
     plan_file: Path, journal: Path | None, override: str, resend_doubtful: bool, discard_done: bool,
+    remediate: bool,
     wanted: WantedGates, as_json: bool, place: Place,
 ) -> None:  # fmt: skip
     """Run a plan: send letters back, and delete each after it was accepted. A run that was killed goes on.
@@ -40,5 +42,5 @@ def redrive(
     The first letters of each group go alone, and the others follow if they do not come back. Exit code 1: the run was
     stopped, or letters need your eye; 4: a gate refused letters, which stay.
     """
-    wishes = Wishes(override=override, resend_doubtful=resend_doubtful, discard_done=discard_done)
+    wishes = Wishes(override=override, resend_doubtful=resend_doubtful, discard_done=discard_done, remediate=remediate)
     run_plan(place, read_plan_file(plan_file), plan_file, journal, wishes, wanted, as_json=as_json)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -11,11 +11,14 @@ import click
 from redrive.cli.clients import Place, place_options
 from redrive.cli.consent import require_consent
 from redrive.cli.output import json_option, print_json, print_table, wants_json
-from redrive.cli.reading_letters import WAIT_S_ON_AWS, clock_of, queue_url
+from redrive.cli.reading_letters import clock_of, name_of, queue_url
 from redrive.core.errors import UserError
+from redrive.deadletters.destinations import read_destination
 from redrive.deadletters.journal import MalformedJournal, queue_of
 from redrive.deadletters.letter import Letter
-from redrive.deadletters.peek import depth_of, hidden_s_for, looking
+from redrive.deadletters.peek import WAIT_S_ON_AWS, depth_of, hidden_s_for, looking
+from redrive.deadletters.repairing import undo_all
+from redrive.deadletters.repairs import Repair, read_repair
 from redrive.deadletters.run_files import JOURNAL, discarded_of, exported_letters, journal_of, opened_journal
 from redrive.deadletters.undoing import Undo, Undoing, delete, judged, move_back, restore
 
@@ -45,15 +48,17 @@ def undo(file: Path, yes: bool, deletes: bool, as_json: bool, place: Place) -> N
 
         found = judged(journal, exported_letters(discarded), look)
         back, restored = len(found.of(Undo.MOVE_BACK)), len(found.of(Undo.RESTORE))
-        _print(found, journal.move is not None, as_json=as_json)
-        if back or restored:
+        repairs = [read_repair(one) for one in journal.repairs]
+        _print(found, repairs, journal.move is not None, as_json=as_json)
+        if back or restored or repairs:
             if not yes:
                 require_consent(
-                    _deeds(back, restored, deletes=deletes), f"redrive dlq undo {file} --yes{place.options}"
+                    _deeds(back, restored, repairs, deletes=deletes), f"redrive dlq undo {file} --yes{place.options}"
                 )
             done = restore(found, sqs, queue, journal, now)
             done += delete(found, sqs, journal, now) if deletes else move_back(found, sqs, queue, journal, now)
-            click.echo(f"{done} letters were undone.", err=True)
+            mended = undo_all(place.client, journal, now)
+            click.echo(f"{done} letters were undone{f', and {mended} repairs' if mended else ''}.", err=True)
 
 
 def _queue_of(journal_file: Path) -> str:
@@ -65,27 +70,44 @@ def _queue_of(journal_file: Path) -> str:
         raise UserError(why, next_step="Name the plan or the journal of a run that was begun.", exit_code=2) from error
 
 
-def _deeds(back: int, restored: int, *, deletes: bool) -> str:
+def _deeds(back: int, restored: int, repairs: Sequence[Repair], *, deletes: bool) -> str:
     deeds = []
     if restored:
         deeds.append(f"restore {restored} discarded letters to the dead-letter queue")
     if back:
         deeds.append(f"delete {back} messages in their target queues" if deletes else f"move {back} messages back")
+    deeds += [repair.undoing for repair in reversed(repairs)]
     return " and ".join(deeds)
 
 
-def _print(found: Undoing, is_by_task: bool, *, as_json: bool) -> None:
+def _print(found: Undoing, repairs: Sequence[Repair], is_by_task: bool, *, as_json: bool) -> None:
     if wants_json(as_json):
         letters = [
             {"letter": one, "answer": answer.name.lower(), "to": found.targets.get(one)}
             for one, answer in sorted(found.answers.items())
         ]
-        print_json({"letters": letters})
+        told = [one.document | {"undo": one.undoing} for one in repairs]
+        print_json({"letters": letters, "repairs": told})
         return
-    if is_by_task:
-        click.echo("SQS has moved the queue by a message move task, and keeps no list: that cannot be undone here.")
-    elif not found.answers:
+    if is_by_task and not found.answers:
+        click.echo(
+            "SQS has moved the queue by a message move task. It keeps no list, and this journal has none: nothing can\n"
+            "be undone. What waits in the source queue: redrive dlq show SOURCE. What its consumer has done stays done."
+        )
+    elif is_by_task:
+        click.echo("SQS has moved the queue by a message move task: messages are found again by their content.")
+    elif not found.answers and not repairs:
         click.echo("The run has sent and discarded nothing.", err=True)
-    rows = [(str(count), to or "", answer.value) for (answer, to), count in sorted(found.counts.items(), key=str)]
+    rows = [(str(count), _shown(to), answer.value) for (answer, to), count in sorted(found.counts.items(), key=str)]
     if rows:
         print_table(("letters", "sent to", "undo"), rows, right=("letters",))
+    for repair in repairs:
+        click.echo(f"Repair: {repair.deed}; undone by: {repair.undoing}.")
+
+
+def _shown(to: str) -> str:
+    """A destination without account and region."""
+    if not to:
+        return ""
+    named = read_destination(to)
+    return " ".join(filter(None, (named.kind.value, name_of(named.name), named.operation)))

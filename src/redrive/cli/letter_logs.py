@@ -45,11 +45,8 @@ class Evidences:
     def tell(self) -> None:
         """Say on stderr what the logs told, and which could not be read."""
         by_id, by_time = self.found[Certainty.BY_ID], self.found[Certainty.BY_TIME]
-        click.echo(
-            f"Of {self.without} letters without an error the logs name {by_id}; of {by_time} all errors of the "
-            "function then were the same.",
-            err=True,
-        )
+        more = f" For {by_time} more, all errors of the function at that time were the same." if by_time else ""
+        click.echo(f"{self.without} letters hold no error; the logs have the error of {by_id}.{more}", err=True)
         for group, why in self._logs.refused.items():
             click.echo(f"The log {group} was not read whole: {why}", err=True)
 

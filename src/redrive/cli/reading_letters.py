@@ -17,10 +17,8 @@ from redrive.core.errors import UserError
 from redrive.deadletters.causes import Cause
 from redrive.deadletters.letter import Letter, name_of
 from redrive.deadletters.letter_files import shown
-from redrive.deadletters.peek import Depth, Look, depth_of, hidden_s_for, looking
-
-WAIT_S_ON_AWS = 2
-"""A receive that does not wait may miss messages on AWS, which has many machines. A server has one."""
+from redrive.deadletters.peek import WAIT_S_ON_AWS, Depth, Look, depth_of, hidden_s_for, looking
+from redrive.deadletters.sources import readers_of
 
 DAYS_KEPT = 14
 
@@ -47,6 +45,13 @@ def look_at(place: Place, queue: str, most: int | None = None) -> Iterator[tuple
     depth = depth_of(sqs, url)
     if depth.hidden:
         click.echo(f"{depth.hidden} letters are hidden: somebody has received them. They are not read.", err=True)
+    for reader in readers_of(place.client, depth.arn):
+        click.echo(
+            f"Function {reader['name']} reads this queue: a letter for which it returns without an error is deleted, "
+            "whether or not it was sent on. Stop it while you work:\n"
+            f"  aws lambda update-event-source-mapping --no-enabled --uuid {reader['arn']}",
+            err=True,
+        )
     if depth.is_fifo:
         click.echo("Of each group of this FIFO queue only the first letters can be read.", err=True)
     count = depth.visible if most is None else min(depth.visible, most)

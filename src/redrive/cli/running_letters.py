@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import sys
-import tempfile
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -20,34 +17,24 @@ from redrive.cli.letter_logs import Evidences
 from redrive.cli.output import print_json, print_table, wants_json
 from redrive.cli.paragraphs import print_paragraph
 from redrive.cli.passing_time import time_of
-from redrive.cli.reading_letters import WAIT_S_ON_AWS, counted, look_at
+from redrive.cli.reading_letters import counted, look_at
+from redrive.cli.telling_redrives import teller
 from redrive.core.clock import Instant, format_instant
 from redrive.core.errors import UserError
 from redrive.deadletters.account import Account
-from redrive.deadletters.changed_events import UnchangedEvents
-from redrive.deadletters.contents import Contents
+from redrive.deadletters.assembly import Means, assembled, mend
 from redrive.deadletters.destinations import SourcesOf
-from redrive.deadletters.gates import Gate
-from redrive.deadletters.hiding import Hidden
 from redrive.deadletters.journal import Journal
-from redrive.deadletters.moving import Moving, refused_by, why_not
-from redrive.deadletters.peek import HIDDEN_S_MAX, depth_of, hidden_s_for
+from redrive.deadletters.letter import Letter
+from redrive.deadletters.moving import Moving, digest_of, refused_by, why_not
+from redrive.deadletters.peek import WAIT_S_ON_AWS, depth_of
 from redrive.deadletters.plan import By, MalformedPlan, Plan, read_plan
-from redrive.deadletters.ports import Ports
-from redrive.deadletters.preflighted import Preflighted
-from redrive.deadletters.run_files import discarded_of, export_letters, journal_of, opened_journal
-from redrive.deadletters.running import Redriving
-from redrive.deadletters.sending import Sender
+from redrive.deadletters.run_files import journal_of, opened_journal
 from redrive.deadletters.sorting import Refined, Wishes, as_it_is
 from redrive.deadletters.sources import Source, find_sources
-from redrive.deadletters.streams import Streams
-from redrive.deadletters.watching import FirstLetters
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
-
-THREADS = 8
-"""How many requests are under way at the same time. A client of boto3 keeps ten connections."""
 
 FINDING, REFUSED = 1, 4
 
@@ -82,22 +69,24 @@ def account_of(
 ) -> Account:
     """Run a plan. Errors: UserError."""
     now, wait = time_of(place)
-    gates: list[Gate] = [UnchangedEvents(place.client)]
-    asked = None if wanted is None else wanted.gates(place, plan.queue, now, plan.keys)
-    if asked is not None:
-        gates.append(Preflighted(place.client, now, asked))
-    sources = sources_with_queues(place, plan.queue)
-    is_by_task = plan.by is By.MOVE_TASK and _is_right(place, plan, sources, gates)
+    means = Means(
+        client=place.client, client_once=place.client_once, now=now, wait=wait,
+        sources=sources_with_queues(place, plan.queue), beside=plan_file,
+        wait_s=WAIT_S_ON_AWS if place.is_aws else 0,
+        gates=None if wanted is None else wanted.gates(place, plan.queue, now, plan.keys),
+        refined=_refined(place, plan),
+        say=lambda text: click.echo(text, err=True),
+        tell=teller(place, plan_file.name, cache(lambda: arn_of(place, plan.queue))),
+    )  # fmt: skip
+    digests: dict[str, str] = {}
+    is_by_task = plan.by is By.MOVE_TASK and _is_right(place, plan, means, digests)
     with opened_journal(journal_file, plan.queue) as journal:
+        mend(plan, journal, means, wishes)
+        if is_by_task and journal.move is None:
+            journal.to_move(digests, now())
         if is_by_task or journal.move is not None:
             return _by_task(place, plan, journal, now, wait)
-        ports = Ports(
-            place.client("sqs"), Sender(place.client_once), journal, now, wait, sources,
-            partial(export_letters, discarded_of(plan_file)), gates,
-            watch=FirstLetters(place.client, now, None if asked is None else asked.memory),
-            contents=Contents(place.client, Streams(place.client, now)), refined=_refined(place, plan),
-        )  # fmt: skip
-        return _by_letters(place, plan, ports, wishes)
+        return _by_letters(plan, journal, means, wishes)
 
 
 def _refined(place: Place, plan: Plan) -> Refined:
@@ -108,23 +97,11 @@ def _refined(place: Place, plan: Plan) -> Refined:
     return lambda letter: evidences.of(letter)[0]
 
 
-def _by_letters(place: Place, plan: Plan, ports: Ports, wishes: Wishes) -> Account:
-    sqs = ports.sqs
-    depth = depth_of(sqs, plan.queue)
+def _by_letters(plan: Plan, journal: Journal, means: Means, wishes: Wishes) -> Account:
+    depth = depth_of(means.client("sqs"), plan.queue)
     if depth.hidden:
         click.echo(f"{depth.hidden} letters are hidden: a run that was killed, or somebody else, has them.", err=True)
-    hidden_s = hidden_s_for(depth.visible) + plan.canary.watch_s
-    if plan.rate is not None:
-        hidden_s += int(10 / plan.rate)
-    with (
-        tempfile.TemporaryFile("w+", encoding="utf-8") as receipts, ThreadPoolExecutor(THREADS) as threads,
-        _progress(depth.visible) as bar,
-    ):  # fmt: skip
-        hidden = Hidden(
-            sqs, plan.queue, receipts, hidden_s=min(HIDDEN_S_MAX, hidden_s),
-            wait_s=WAIT_S_ON_AWS if place.is_aws else 0, now=ports.now,
-        )  # fmt: skip
-        run = Redriving(plan, replace(ports, spread=threads.map), hidden, wishes)
+    with _progress(depth.visible) as bar, assembled(plan, journal, means, wishes) as run:
         seen = 0
         for account in run.rounds():
             bar.update(account.seen - seen)
@@ -132,16 +109,25 @@ def _by_letters(place: Place, plan: Plan, ports: Ports, wishes: Wishes) -> Accou
         return run.account
 
 
-def _is_right(place: Place, plan: Plan, sources: SourcesOf, gates: Sequence[Gate]) -> bool:
-    """Whether a message move task does what the plan says, for the letters that are in the queue now; says why not."""
-    why = why_not(plan, sources())
+def _is_right(place: Place, plan: Plan, means: Means, digests: dict[str, str]) -> bool:
+    """Whether a message move task does what the plan says, for the letters that are in the queue now; says why not.
+
+    `digests` gets the letters, by their ids, with what tells them when the task has given them other ids.
+    """
+    why = why_not(plan, means.sources())
     if not why:
         with look_at(place, plan.queue) as (look, depth):
-            letters = map(_refined(place, plan), counted(look.letters(), depth.visible, "checking"))
-            why = refused_by(letters, plan, gates)
+            letters = _recorded(counted(look.letters(), depth.visible, "checking"), digests)
+            why = refused_by(map(means.refined, letters), plan, means.asked())
     if why:
         click.echo(f"Not by a message move task, but letter by letter: {why}.", err=True)
     return not why
+
+
+def _recorded(letters: Iterator[Letter], digests: dict[str, str]) -> Iterator[Letter]:
+    for letter in letters:
+        digests[letter.message_id] = digest_of(letter)
+        yield letter
 
 
 def _by_task(
@@ -150,7 +136,7 @@ def _by_task(
     sqs = place.client("sqs")
     depth = depth_of(sqs, plan.queue)
     click.echo("SQS moves the queue by a message move task; Ctrl-C cancels it.", err=True)
-    run = Moving(plan, _arn(sqs, plan.queue), place.client_once("sqs"), journal, now, wait)
+    run = Moving(plan, arn_of(place, plan.queue), place.client_once("sqs"), journal, now, wait)
     with _progress(depth.visible) as bar:
         seen = 0
         for account in run.rounds():
@@ -171,13 +157,15 @@ def sources_with_queues(place: Place, url: str) -> SourcesOf:
 
     @cache
     def sources() -> Sequence[Source]:
-        arn = _arn(place.client("sqs"), url)
+        arn = arn_of(place, url)
         return find_sources(place.client, {url: arn}).of(arn)
 
     return sources
 
 
-def _arn(sqs: Any, url: str) -> str:
+def arn_of(place: Place, url: str) -> str:
+    """The ARN of a queue. Errors: ClientError."""
+    sqs = place.client("sqs")
     return str(sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"])
 
 

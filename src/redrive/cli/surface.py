@@ -198,6 +198,7 @@ class TimelineEvent(TypedDict):
     log_stream: NotRequired[str]
     receive_count: NotRequired[int]
     cause: NotRequired[str]
+    plan: NotRequired[str]
     next: NotRequired[str]
 
 
@@ -217,6 +218,20 @@ class GetRunAnswer(TypedDict):
     attempts: NotRequired[list[Attempt]]
     notes: NotRequired[list[Note]]
     timeline: list[TimelineEvent]
+
+
+class RecordedRedrives(TypedDict):
+    """`RecordedRedrives` of the model."""
+
+    recorded: int
+
+
+class RedrivenLetter(TypedDict):
+    """`RedrivenLetter` of the model."""
+
+    message_id: str
+    sent_as: str
+    work_id: NotRequired[str]
 
 
 class Fault(TypedDict):
@@ -474,6 +489,16 @@ class Surface:
     def get_run(self, *, id: str) -> GetRunAnswer:
         """Tell one run, and the timeline of its execution, by the id of the execution, a delivery."""
         return cast(GetRunAnswer, call(self._endpoint_url, "GetRun", {"id": id}))
+
+    def record_redrives(self, *, plan: str, queue: str, to: str, letters: list[RedrivenLetter]) -> RecordedRedrives:
+        """Record that dead letters were sent again."""
+        given: dict[str, object] = {
+            "plan": plan,
+            "queue": queue,
+            "to": to,
+            "letters": letters,
+        }
+        return cast(RecordedRedrives, call(self._endpoint_url, "RecordRedrives", given))
 
     def list_faults(self) -> ListFaultsAnswer:
         """List the faults, oldest first."""

@@ -73,11 +73,20 @@ def _told(event: Event) -> str:
 
 
 def _moved(event: Event) -> str:
+    if event.get("plan"):
+        return (
+            f"dead letter {event['why']} was sent again from {_name(event['source'])} to {_name(event['target'])} "
+            f"as {_as(event['led_to'])}, by {event['plan']}"
+        )
     renamed = "" if event["why"] == event["led_to"] else f" as message {event['led_to']}"
     return (
         f"the {event['kind']} moved message {event['why']} from {_name(event['source'])} to {_name(event['target'])}"
         f"{renamed}"
     )
+
+
+def _as(id: str) -> str:
+    return _name(id) if id.startswith("arn:") else id
 
 
 def _name(arn: str) -> str:

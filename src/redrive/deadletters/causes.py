@@ -42,6 +42,8 @@ class Class(enum.Enum):
     """The code refuses this input; other inputs pass."""
     CODE = "code defect"
     """The code fails, whatever the input is."""
+    DEFINITION = "definition"
+    """The definition of the state machine fails: a redriven execution keeps the one with which it began."""
     UNKNOWN = "unknown"
     """The letter does not say it: its consumer's logs do."""
 
@@ -100,6 +102,8 @@ def judge(failure: Failure, origin: Origin) -> Judgement:
     kind = next((kind for pattern, kind in _MESSAGES if pattern.search(failure.message)), None)
     if kind is not None:
         return Judgement(kind, failure.message[:MESSAGE_CHARS_MAX], *_ADVICE[kind])
+    if origin is Origin.UNKNOWN:
+        return Judgement(Class.UNKNOWN, "the letter names no source and no error", Remedy.EXAMINE, _OF_NOBODY)
     if origin in {Origin.QUEUE, Origin.SUBSCRIPTION} or not (failure.code or failure.message):
         return Judgement(Class.UNKNOWN, "the letter holds no error", Remedy.EXAMINE, _OF_CONSUMER)
     return Judgement(Class.UNKNOWN, failure.code or failure.message, Remedy.EXAMINE, _EXAMINE)
@@ -156,6 +160,17 @@ _CLASSES: Mapping[str, Class] = {
     "Runtime.ImportModuleError": Class.CONFIGURATION, "Runtime.HandlerNotFound": Class.CONFIGURATION,
     "Runtime.UserCodeSyntaxError": Class.CODE, "Runtime.MarshalError": Class.CODE,
     "AWS.Scheduler.InternalServerError": Class.TRANSIENT,
+    # Errors of Step Functions.
+    "States.Timeout": Class.TRANSIENT, "States.HeartbeatTimeout": Class.TRANSIENT,
+    "States.Permissions": Class.PERMISSION,
+    "States.Runtime": Class.DEFINITION, "States.ParameterPathFailure": Class.DEFINITION,
+    "States.ResultPathMatchFailure": Class.DEFINITION, "States.NoChoiceMatched": Class.DEFINITION,
+    "States.IntrinsicFailure": Class.DEFINITION, "States.QueryEvaluationError": Class.DEFINITION,
+    "States.BranchFailed": Class.UNKNOWN, "States.ExceedToleratedFailureThreshold": Class.UNKNOWN,
+    "States.DataLimitExceeded": Class.DEFINITION, "States.ItemReaderFailed": Class.CONFIGURATION,
+    "States.ResultWriterFailed": Class.CONFIGURATION, "States.Http.Socket": Class.TRANSIENT,
+    "Lambda.AWSLambdaException": Class.TRANSIENT, "Lambda.SdkClientException": Class.TRANSIENT,
+    "Lambda.ClientExecutionTimeoutException": Class.TRANSIENT, "TIMED_OUT": Class.TRANSIENT, "ABORTED": Class.UNKNOWN,
     # Exceptions of Python, JavaScript and Java.
     "TypeError": Class.CODE, "AttributeError": Class.CODE, "NameError": Class.CODE, "ImportError": Class.CONFIGURATION,
     "ModuleNotFoundError": Class.CONFIGURATION, "NotImplementedError": Class.CODE, "RecursionError": Class.CODE,
@@ -179,6 +194,10 @@ _MESSAGES: tuple[tuple[re.Pattern[str], Class], ...] = (
 """What messages say whose code nobody knows, as those of exceptions of the user's own."""
 
 _OF_CONSUMER = "Its consumer knows the error: look at the logs of the function or program that reads the source."
+_OF_NOBODY = (
+    "No service has written it: a program has sent it here, without the attributes that tell where it failed. "
+    "Name a destination (`to`), or discard it."
+)
 _EXAMINE = "Look at one of them: redrive dlq show."
 
 _ADVICE: Mapping[Class, tuple[Remedy, str]] = {
@@ -188,6 +207,10 @@ _ADVICE: Mapping[Class, tuple[Remedy, str]] = {
     Class.PERMISSION: (Remedy.FIX, "Allow it in the role or the policy; then redrive."),
     Class.POISON: (Remedy.EXAMINE, "The code refuses this input: correct the code or the input, or discard it."),
     Class.CODE: (Remedy.FIX, "Correct the code and deploy it; then redrive."),
+    Class.DEFINITION: (
+        Remedy.EXAMINE,
+        "A redriven execution keeps its definition: correct that, and start another one (`to` stateMachine:ARN).",
+    ),
     Class.UNKNOWN: (Remedy.EXAMINE, _EXAMINE),
 }
 

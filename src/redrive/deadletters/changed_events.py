@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 from redrive.deadletters.destinations import Destination
 from redrive.deadletters.gates import Refusal
 from redrive.deadletters.letter import Letter, Origin
-from redrive.deadletters.sources import Client
+from redrive.deadletters.sources import Client, rule_of
 
 _CHANGES = ("Input", "InputPath", "InputTransformer", "SqsParameters")
 
@@ -34,12 +34,12 @@ class UnchangedEvents:
         return Refusal("target", self._reasons[key]) if self._reasons[key] else None
 
     def _asked(self, rule_arn: str, target_arn: str) -> str:
-        *bus, rule = rule_arn.partition(":rule/")[2].split("/")
+        bus, rule = rule_of(rule_arn)
         pages = self._client("events").get_paginator("list_targets_by_rule")
         try:
             targets = [
                 target
-                for page in pages.paginate(Rule=rule, EventBusName="/".join(bus) or "default")
+                for page in pages.paginate(Rule=rule, EventBusName=bus)
                 for target in page["Targets"]
                 if target["Arn"] == target_arn
             ]

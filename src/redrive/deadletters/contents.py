@@ -7,7 +7,8 @@ from typing import Any
 
 from redrive.core.clock import Instant
 from redrive.deadletters.destinations import Destination, To
-from redrive.deadletters.letter import Letter
+from redrive.deadletters.executions import input_of
+from redrive.deadletters.letter import Letter, Origin
 from redrive.deadletters.sources import Client
 from redrive.deadletters.streams import Streams
 
@@ -24,6 +25,8 @@ class Unfetched(Exception):
 
 def is_elsewhere(letter: Letter, to: Destination) -> bool:
     """Whether the work has to be fetched before it is sent."""
+    if letter.origin is Origin.EXECUTION:
+        return not letter.work.text and to.kind is not To.EXECUTION
     if letter.work.batch is not None:
         return not letter.work.text
     return letter.work.pointer is not None and to.kind not in _READ_POINTERS
@@ -38,6 +41,8 @@ class Contents:
 
     def text(self, letter: Letter) -> str:
         """The work: of a batch the event that its function got. Errors: Unfetched, ClientError."""
+        if letter.origin is Origin.EXECUTION:
+            return input_of(self._client("stepfunctions"), letter.work.target_arn)
         if letter.work.batch is not None:
             found, count = self._streams.fetch(letter.work.batch), letter.work.batch.count
             if found.missing:

@@ -1,7 +1,7 @@
 """Where a letter goes back: a value with a text form, and the destination that follows from a letter.
 
     queue:NAME_OR_URL       function:NAME_OR_ARN       topic:ARN                 stream:ARN
-    bus:NAME                stateMachine:ARN           api:SERVICE:OPERATION
+    bus:NAME                stateMachine:ARN           api:SERVICE:OPERATION      execution:ARN
 
 An event that one target of a rule did not get goes to this target: PutEvents would reach all other targets of all rules
 a second time. So a bus has to be named by the user. The records of a batch go to the function whose mapping gave them
@@ -30,6 +30,8 @@ class To(enum.Enum):
     STATE_MACHINE = "stateMachine"
     STREAM = "stream"
     """A stream of Kinesis."""
+    EXECUTION = "execution"
+    """An execution that has failed goes on at the step that failed (RedriveExecution)."""
     API = "api"
     """The request of a schedule's target, made again."""
 
@@ -91,7 +93,7 @@ def usual(letter: Letter, sources: SourcesOf) -> Destination | Nowhere:
             return Destination(To.QUEUE, letter.source_arn)
         case Origin.SCHEDULE:
             return _of_schedule(letter)
-        case Origin.RULE | Origin.STREAM:
+        case Origin.RULE | Origin.STREAM | Origin.EXECUTION:
             return of_arn(letter.work.target_arn)
         case Origin.DESTINATION:
             return of_arn(letter.source_arn)
@@ -139,6 +141,8 @@ def of_arn(arn: str) -> Destination | Nowhere:
         return Destination(To.BUS, arn)
     if service == "states" and resource.startswith("stateMachine:"):
         return Destination(To.STATE_MACHINE, arn)
+    if service == "states" and resource.startswith("execution:"):
+        return Destination(To.EXECUTION, arn)
     if service == "kinesis" and resource.startswith("stream/"):
         return Destination(To.STREAM, arn)
     return Nowhere(f"nothing can be sent to {arn}: name another destination", arn)

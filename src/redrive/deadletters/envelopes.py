@@ -22,7 +22,7 @@ from datetime import datetime
 
 from redrive.core.clock import Instant
 from redrive.core.documents import load_json
-from redrive.deadletters.letter import Batch, Failure, Form, Letter, Origin, Pointer, Work
+from redrive.deadletters.letter import Batch, Failure, Form, Letter, Origin, Pointer, Work, execution_id
 from redrive.languages.letters import LAMBDA, RULES, SCHEDULER, SUBSCRIBERS, LetterNames
 
 LAYERS_MAX = 4
@@ -32,6 +32,14 @@ POINTER_CLASSES = frozenset(
     {"software.amazon.payloadoffloading.PayloadS3Pointer", "com.amazon.sqs.javamessaging.MessageS3Pointer"}
 )
 """What the extended clients of SQS and SNS write before the pointer to a body in S3."""
+
+STATUS_CHANGE = "Step Functions Execution Status Change"
+"""The events of which those that tell a failure are letters.
+
+Source: https://docs.aws.amazon.com/step-functions/latest/dg/eventbridge-integration.html
+"""
+
+FAILED_STATUSES = frozenset({"FAILED", "TIMED_OUT", "ABORTED"})
 
 _OF_INVOCATIONS = frozenset(
     {"Lambda Function Invocation Result - Failure", "Lambda Function Invocation Result - Success"}
@@ -98,6 +106,8 @@ def _read(layer: _Layer, depth: int) -> Letter:
             return _of_batch(layer)
         case Form.DELIVERY:
             return _of_subscriber(layer)
+        case Form.EVENT if _tells_failure(layer.document):
+            return _of_execution(layer)
         case Form.NOTIFICATION:
             topic_arn = _text(layer.document, "TopicArn")
             return _letter(
@@ -183,6 +193,26 @@ def _of_subscriber(layer: _Layer) -> Letter:
     first = _mapping(failed[0]) if isinstance(failed, list) and failed else {}
     work = Work(layer.text, layer.form, _text(first, "eventId"), _text(told, "targetArn"))
     return _letter(Origin.SUBSCRIBER, _text(told, "subscriberArn"), work, failure)
+
+
+def _tells_failure(event: Mapping[str, object]) -> bool:
+    is_told = _text(event, "detail-type") == STATUS_CHANGE and _text(event, "source") == "aws.states"
+    return is_told and _text(_mapping(event.get("detail")), "status") in FAILED_STATUSES
+
+
+def _of_execution(layer: _Layer) -> Letter:
+    """The event that tells that an execution has failed. Of a task's function the cause has the traceback."""
+    told = _mapping(layer.document.get("detail"))
+    cause, status = _text(told, "cause"), _text(told, "status")
+    answer = _layer(cause, {}).document
+    redrives = _number(told.get("redriveCount")) or 0
+    code = _text(told, "error") or (status if status != "FAILED" else "")
+    failure = Failure(
+        code, _text(answer, "errorMessage") or cause, status, redrives + 1, _lines(answer.get("stackTrace"))
+    )  # fmt: skip
+    arn = _text(told, "executionArn")
+    work = Work(_text(told, "input"), Form.EXECUTION, execution_id(arn, redrives), arn)
+    return _letter(Origin.EXECUTION, _text(told, "stateMachineArn"), work, failure)
 
 
 def _inside(layer: _Layer) -> _Layer | None:

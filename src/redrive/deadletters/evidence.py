@@ -20,11 +20,12 @@ from botocore.exceptions import ClientError
 
 from redrive.core.clock import HOUR_MS, Instant
 from redrive.deadletters.causes import cause_of
+from redrive.deadletters.destinations import usual
 from redrive.deadletters.execution_keys import KeySource
 from redrive.deadletters.letter import Failure, Letter, Origin
 from redrive.deadletters.log_lines import TRACEBACK, read_line
 from redrive.deadletters.sources import Client, Source
-from redrive.deadletters.targets import FunctionState, Targets, target_of
+from redrive.deadletters.targets import FunctionState, Targets, addressee_of
 
 EVENTS_MAX = 50_000
 """The most events that are read of one hour of a function's log."""
@@ -96,7 +97,7 @@ class Logs:
         """The error of a letter; None if the logs do not tell it."""
         if letter.sent_at is None:
             return None
-        target = target_of(letter, self._sources)
+        target = addressee_of(usual(letter, self._sources), letter)
         if not target.id:
             return None
         for function in self._targets.state(target).functions:

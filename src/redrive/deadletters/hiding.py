@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import IO, Any, Protocol, TypeVar
 
@@ -76,6 +77,11 @@ class Hidden:
                 self._seen.add(message_id)
                 fresh.append(held)
         return fresh
+
+    @property
+    def seen(self) -> AbstractSet[str]:
+        """The ids of all letters that were received."""
+        return self._seen
 
     def forget(self, held: Held) -> None:
         """A letter whose time is over: it comes again as a new one."""

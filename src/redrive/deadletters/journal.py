@@ -10,7 +10,11 @@ Each line is a fact about letters, by their message ids:
     {"deleted": […]}              they are gone from the dead-letter queue
     {"undoing": […]}              written, and on disk, before they are sent back to the dead-letter queue
     {"undone": {id: new id}}      they are there again; an empty id: they were taken back and are nowhere
-    {"moving": …}, {"moved": …}   a message move task was asked for; what SQS says of it
+    {"repairing": …}              written, and on disk, before a repair is done; then {"repaired": …}
+    {"unrepaired": …}             it is undone
+    {"stage": 2}                  a stage of a recovery begins: what came back until now may be sent again
+    {"to_move": {id: digest}}     the letters that a message move task will find, with a digest of their content
+    {"moving": …}, {"moved": …}   a message move task was asked for, and where to; what SQS says of it
 
 A letter that was `sending` when the process ended is doubtful: whether it was accepted is not known. A letter that was
 sent or discarded is only deleted when it comes again, also if it was deleted before: SQS may deliver a deleted message.
@@ -74,6 +78,11 @@ class Journal:
         self._undeleted: set[str] = set()
         self._sent: dict[str, Sent] = {}
         self._undoing: set[str] = set()
+        self._to_move: dict[str, str] = {}
+        self._stage = 0
+        self._resendable: frozenset[str] = frozenset()
+        self._repairs: dict[str, Document] = {}
+        self._repaired: set[str] = set()
         self.move: Document | None = None
         """The last facts of the message move task of this plan; None if none was asked for."""
 
@@ -89,6 +98,15 @@ class Journal:
     def returning(self) -> frozenset[str]:
         """The letters that were sent under an id by which they would be known if they come back."""
         return frozenset(self._sent_as.values())
+
+    def begin_stage(self, number: int, at: Instant) -> frozenset[str]:
+        """Begin a stage of a recovery, or go on with it: the letters that earlier stages have sent.
+
+        What this stage sends, and comes back, is no part of them, also after a kill. On disk when this returns.
+        """
+        if number != self._stage:
+            self._record({"stage": number, "at": at}, durable=True)
+        return self._resendable
 
     @property
     def doubts(self) -> Mapping[str, Doubt]:
@@ -115,6 +133,27 @@ class Journal:
         """The letters that were being sent back when a process ended: they may be in the dead-letter queue again."""
         return frozenset(self._undoing)
 
+    @property
+    def repairs(self) -> list[Document]:
+        """The repairs that were done, or begun when a process ended, and not undone; the first done first."""
+        return list(self._repairs.values())
+
+    def is_repaired(self, repair: Document) -> bool:
+        """Whether a repair was done to its end, and not undone."""
+        return _text_of(repair) in self._repaired
+
+    def repairing(self, repair: Document, at: Instant) -> None:
+        """Announce a repair. On disk when this returns."""
+        self._record({"repairing": repair, "at": at}, durable=True)
+
+    def repaired(self, repair: Document, at: Instant) -> None:
+        """Record that a repair is done. On disk when this returns."""
+        self._record({"repaired": repair, "at": at}, durable=True)
+
+    def unrepaired(self, repair: Document, at: Instant) -> None:
+        """Record that a repair is undone. On disk when this returns."""
+        self._record({"unrepaired": repair, "at": at}, durable=True)
+
     def undoing(self, message_ids: Iterable[str], at: Instant) -> None:
         """Announce that letters are sent back to the dead-letter queue. On disk when this returns."""
         self._record({"undoing": list(message_ids), "at": at}, durable=True)
@@ -123,9 +162,18 @@ class Journal:
         """Record letters that are in the dead-letter queue again, with their new ids. On disk when this returns."""
         self._record({"undone": dict(new_ids), "at": at}, durable=True)
 
-    def moving(self, source_arn: str, at: Instant) -> None:
+    @property
+    def moved_letters(self) -> Mapping[str, str]:
+        """The letters that a message move task has found, and that were not undone: the digests of their content."""
+        return self._to_move
+
+    def to_move(self, digests: Mapping[str, str], at: Instant) -> None:
+        """Record the letters that a message move task will find: it gives them new ids, and keeps no list."""
+        self._record({"to_move": dict(digests), "at": at}, durable=False)
+
+    def moving(self, from_arn: str, to_arn: str, at: Instant) -> None:
         """Announce a message move task. On disk when this returns."""
-        self._record({"moving": source_arn, "at": at}, durable=True)
+        self._record({"moving": from_arn, "to": to_arn, "at": at}, durable=True)
 
     def moved(self, told: Document, at: Instant) -> None:
         """Record what SQS says of the task: its status, and how many messages it has moved."""
@@ -193,14 +241,29 @@ class Journal:
                 self._undeleted.difference_update(ids)
             case {"overridden": dict()}:
                 pass
+            case {"stage": int(number)}:
+                self._stage = number
+                self._resendable = self.returning
             case {"undoing": list(ids)}:
                 self._undoing.update(ids)
             case {"undone": dict(new_ids)}:
                 self._undoing.difference_update(new_ids)
                 for one in new_ids:
+                    self._to_move.pop(one, None)
                     self._sent.pop(one, None)
                     self._known.pop(one, None)
-            case {"moving": str()} | {"moved": dict()}:
+            case {"repairing": dict(repair)}:
+                self._repairs[_text_of(repair)] = repair
+            case {"repaired": dict(repair)}:
+                self._repaired.add(_text_of(repair))
+            case {"unrepaired": dict(repair)}:
+                self._repairs.pop(_text_of(repair), None)
+                self._repaired.discard(_text_of(repair))
+            case {"to_move": dict(digests)}:
+                self._to_move |= digests
+            case {"moving": str()}:
+                self.move = {**fact, "since": fact["at"]}
+            case {"moved": dict()}:
                 self.move = {**(self.move or {}), **fact}
             case _:
                 raise MalformedJournal(f"it holds a line that this version does not know: {json.dumps(fact)[:80]}")
@@ -250,6 +313,10 @@ def queue_of(file: IO[bytes]) -> str:
     """The URL of the queue whose journal a file is. Errors: MalformedJournal."""
     file.seek(0)
     return _head(file.readline())
+
+
+def _text_of(repair: Document) -> str:
+    return json.dumps(repair, sort_keys=True)
 
 
 def _header(queue_url: str) -> bytes:

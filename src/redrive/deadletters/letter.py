@@ -28,6 +28,8 @@ class Origin(enum.Enum):
     """The on-failure destination of a mapping from a stream, or of a pipe: a batch of records was given up."""
     SUBSCRIPTION = "subscription"
     """SNS did not reach the endpoint of a subscription."""
+    EXECUTION = "execution"
+    """An execution of a state machine failed, and a rule sent the event that tells it to a queue."""
     UNKNOWN = "unknown"
     """Nothing in the message says who has written it."""
 
@@ -43,6 +45,7 @@ class Form(enum.Enum):
     DELIVERY = "record of a subscriber"
     POINTER = "pointer to an object"
     REQUEST = "request of an API"
+    EXECUTION = "input of an execution"
     JSON = "JSON"
     TEXT = "text"
 
@@ -116,7 +119,7 @@ class Letter:
     message_id: str
     origin: Origin
     source_arn: str
-    """The queue, schedule, rule, function, stream or topic; empty if the letter does not say it."""
+    """The queue, schedule, rule, function, stream, topic or state machine; empty if the letter does not say it."""
     failure: Failure
     work: Work
     wraps: tuple[Form, ...] = ()
@@ -135,3 +138,8 @@ class Letter:
 def name_of(arn: str) -> str:
     """The name in an ARN, for people: `schedule/default/nightly` is `nightly`."""
     return arn.removesuffix(":$LATEST").rsplit(":", 1)[-1].rsplit("/", 1)[-1]
+
+
+def execution_id(arn: str, redrives: int) -> str:
+    """The id of an execution's failure: one that was redriven and fails again is another failure."""
+    return f"{arn}#{redrives}" if redrives else arn

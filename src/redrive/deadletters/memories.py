@@ -63,6 +63,10 @@ FAILED = "it failed: it is run again"
 """The reason of a finding on an execution that has failed."""
 
 
+CHANGES = "its row stands under the message id: a message that is sent again has another, and begins anew"
+"""A key that does not outlive a redrive."""
+
+
 class LedgerMemory:
     """A table of the handler library's ledger."""
 
@@ -114,9 +118,11 @@ class LedgerMemory:
     def _told(
         self, letter: Letter, keys: Sequence[ExecutionKey], records: Mapping[str, Record], now: Instant
     ) -> Iterator[Finding]:
-        record = next((records[key.value] for key in keys if key.value in records), None)
-        if record is not None:
-            yield from self._of_record(record, now)
+        key = next((key for key in keys if key.value in records), None)
+        if key is not None:
+            yield from self._of_record(records[key.value], now)
+            if key.value.endswith(letter.message_id) and letter.message_id:
+                yield Finding("key", Answer.CAUTION, CHANGES, key.value)
         else:
             yield _absent(letter, keys, now, self._horizon_ms)
 

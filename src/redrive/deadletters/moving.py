@@ -14,6 +14,8 @@ https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-c
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -84,6 +86,12 @@ def refused_by(letters: Iterable[Letter], plan: Plan, gates: Sequence[Gate]) -> 
             if refusal is not None:
                 return f"{refusal.gate}: {refusal.reason} ({letter.message_id})"
     return ""
+
+
+def digest_of(letter: Letter) -> str:
+    """What tells a message by its content, under whatever id: its body, its attributes and its group."""
+    told = [letter.body, letter.group_id, sorted((name, str(one)) for name, one in letter.attributes.items())]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:24]
 
 
 def _why_not_rule(rule: Rule, source_arn: str) -> str:
@@ -158,7 +166,7 @@ class Moving:
             if (found := self._newest()) is not None:
                 return found
         self._since = self._now() - CLOCKS_DIFFER_MS
-        self._journal.moving(self._arn, self._now())
+        self._journal.moving(self._arn, self._plan.rules[0].cause.source_arn, self._now())
         rate = {} if self._plan.rate is None else {"MaxNumberOfMessagesPerSecond": int(self._plan.rate)}
         self._sqs.start_message_move_task(SourceArn=self._arn, **rate)
         return self._newest() or {"Status": "RUNNING"}
@@ -168,8 +176,7 @@ class Moving:
         return dict(found[0]) if found and int(found[0].get("StartedTimestamp", 0)) >= self._since else None
 
     def _waiting(self) -> int:
-        depth = depth_of(self._sqs, self._plan.queue)
-        return depth.visible + depth.hidden + depth.delayed
+        return depth_of(self._sqs, self._plan.queue).length
 
     def _has_grown(self, told: Document) -> bool:
         """Whether letters come back to the queue while the task empties it; if so, the account says it."""

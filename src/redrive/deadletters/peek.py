@@ -31,6 +31,9 @@ HIDDEN_S_MIN = 60
 HIDDEN_S_MAX = 12 * 3_600
 """The longest time for which SQS hides a message."""
 
+WAIT_S_ON_AWS = 2
+"""How long a receive waits on AWS, whose many machines a receive that does not wait may miss. A server has one."""
+
 LETTERS_PER_SECOND = 200
 """A slow look. It is hidden for longer than it should take at this rate."""
 
@@ -47,6 +50,12 @@ class Depth:
     hidden: int
     delayed: int
     is_fifo: bool
+    arn: str
+
+    @property
+    def length(self) -> int:
+        """All messages, whether or not they can be received now."""
+        return self.visible + self.hidden + self.delayed
 
 
 def depth_of(sqs: Any, url: str) -> Depth:
@@ -55,6 +64,7 @@ def depth_of(sqs: Any, url: str) -> Depth:
     return Depth(
         int(told.get("ApproximateNumberOfMessages", 0)), int(told.get("ApproximateNumberOfMessagesNotVisible", 0)),
         int(told.get("ApproximateNumberOfMessagesDelayed", 0)), told.get("FifoQueue") == "true",
+        told.get("QueueArn", ""),
     )  # fmt: skip
 
 

@@ -29,7 +29,7 @@ class Permissions:
 
     def finding(self, service: str, arn: str) -> Finding | None:
         """Whether the caller may send to an ARN; None if it could not be asked."""
-        action = _ACTIONS.get(service)
+        action = "states:RedriveExecution" if ":execution:" in arn else _ACTIONS.get(service)
         if action is None or not arn.startswith("arn:"):
             return None
         if arn not in self._known:

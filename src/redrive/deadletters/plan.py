@@ -2,6 +2,7 @@
 
     {"redrive_plan": 1, "queue": URL, "made_at": …, "by": "letters", "why": …, "logs": false, "rate": null,
      "canary": {…}, "stop": {…},
+     "repairs": [],
      "groups": [{"letters": 120, "cause": {…}, "action": "redrive", "to": "usual", "key": "", "patch": [], …}]}
 
 Letters whose cause no group has stay in the queue: they came after the plan was made, or the plan leaves them out.
@@ -13,7 +14,7 @@ import enum
 import json
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jsonpatch
@@ -26,6 +27,7 @@ from redrive.deadletters.causes import Cause, Remedy
 from redrive.deadletters.destinations import Destination, read_destination
 from redrive.deadletters.execution_keys import compiled
 from redrive.deadletters.letter import Letter, Origin
+from redrive.deadletters.repairs import Found, Repair, read_repair
 from redrive.deadletters.triage import Group
 
 FORMAT = 1
@@ -39,7 +41,7 @@ COME_BACK_MAX = 10
 
 
 _MEMBERS = frozenset(
-    {"redrive_plan", "queue", "made_at", "by", "why", "logs", "rate", "rate_max", "canary", "stop", "groups"}
+    {"redrive_plan", "queue", "made_at", "by", "why", "logs", "rate", "rate_max", "canary", "stop", "repairs", "groups"}
 )  # fmt: skip
 
 
@@ -131,6 +133,9 @@ class Plan:
     logs: bool = False
     """Whether causes come from logs where letters hold no error: the run has to ask the same logs."""
 
+    repairs: tuple[Repair, ...] = ()
+    """What is mended before the first letter is sent, if the user says so."""
+
     @property
     def keys(self) -> dict[str, str]:
         """The expressions of the keys, by the ARN of the source."""
@@ -154,6 +159,13 @@ def proposed(queue_url: str, groups: Sequence[Group], now: Instant, *, logs: boo
     return Plan(queue_url, tuple(rules), format_instant(now), **slow, logs=logs)
 
 
+def repairing(plan: Plan, found: Sequence[Found]) -> Plan:
+    """A plan with repairs: the letters that can go back once these are done are redriven."""
+    mended = {cause for one in found for cause in one.mends}
+    rules = tuple(replace(rule, action=Action.REDRIVE) if rule.cause in mended else rule for rule in plan.rules)
+    return replace(plan, rules=rules, repairs=tuple(one.repair for one in found))
+
+
 def plan_document(plan: Plan) -> Document:
     """A plan as JSON."""
     return {
@@ -170,6 +182,7 @@ def plan_document(plan: Plan) -> Document:
             "errors": plan.stop.errors, "throttles": plan.stop.throttles, "came_back": plan.stop.came_back,
             "age_s": plan.stop.age_s,
         },
+        "repairs": [one.document | {"note": one.deed} for one in plan.repairs],
         "groups": [_rule_document(rule) for rule in plan.rules],
     }  # fmt: skip
 
@@ -205,8 +218,18 @@ def read_plan(text: str) -> Plan:
             _count(stop, "came_back", COME_BACK_MAX),
             None if stop.get("age_s") is None else _count(stop, "age_s", 0),
         ),
-        by, str(told.get("why") or ""), _flag(told, "logs"),
+        by, str(told.get("why") or ""), _flag(told, "logs"), _repairs(told),
     )  # fmt: skip
+
+
+def _repairs(told: Document) -> tuple[Repair, ...]:
+    given = told.get("repairs", [])
+    if not isinstance(given, list):
+        raise MalformedPlan("`repairs` is no list")
+    try:
+        return tuple(read_repair(one) for one in given)
+    except ValueError as error:
+        raise MalformedPlan(str(error)) from error
 
 
 def _rule_document(rule: Rule) -> Document:

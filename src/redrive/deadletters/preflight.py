@@ -1,13 +1,14 @@
 """Preflight: is it safe to run a letter's work again now? Each gate answers with a reason.
 
     whole           nothing of the work was cut off, and it is in the letter or can be fetched
+    key             it is not the same for all work, nor one that a redrive changes
     parses          the handler's own parser takes it
     ledger          what the function's ledger says of the execution (memories.py)
     horizon         the ledger's memory reaches back to the work
     key memory      downstreams still know the idempotency keys of effects that were begun
     deduplication   what a FIFO target drops, and for how long; and that the group has gone on
     target          it exists, takes work, is not throttled (targets.py); permission: the caller may send there
-    execution       what became of the execution whose name the letter gives (executions.py)
+    execution       what became of the execution that failed, or whose name the letter gives (executions.py)
     changed         the function was changed since, if its code refused the work
     proof           the last verdict of `redrive prove` on the handler
     retention       the dead-letter queue keeps the letter for some time still
@@ -18,6 +19,7 @@ A gate that is closed can be overridden by a person with a reason; `decided` say
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -25,7 +27,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from redrive.core.clock import DAY_MS, MINUTE_MS, Instant, format_instant
 from redrive.deadletters.causes import Class, judge
-from redrive.deadletters.destinations import Destination
+from redrive.deadletters.destinations import Destination, To, usual
 from redrive.deadletters.executions import finding_of
 from redrive.deadletters.findings import Answer, Finding
 from redrive.deadletters.letter import Failure, Letter, Origin
@@ -33,7 +35,7 @@ from redrive.deadletters.memories import Memory
 from redrive.deadletters.permissions import Permissions
 from redrive.deadletters.proofs import Proof, proof_of
 from redrive.deadletters.sources import Client, Source
-from redrive.deadletters.targets import Addressee, FunctionState, Targets, addressee_of, target_of
+from redrive.deadletters.targets import Addressee, FunctionState, Targets, addressee_of
 
 DEDUPLICATED_MS = 5 * MINUTE_MS
 """How long FIFO queues and topics remember a deduplication id.
@@ -49,6 +51,8 @@ LETTERS_OF_BATCH = 100
 
 _SOURCE_REFUSED = frozenset({Class.PERMISSION, Class.CONFIGURATION, Class.THROTTLED})
 """Refusals of a target's API: the work was not accepted."""
+
+_PLACEHOLDER = re.compile(r"<aws\.scheduler\.[\w.-]+>")
 
 StreamGate = Callable[[Letter], Finding]
 Parse = Callable[[str], object]
@@ -85,7 +89,10 @@ class Preflight:
         """
         gates = self._gates
         if gates.memory is None:
-            remembered = [[_without_memory(letter)] for letter in letters]
+            # Step Functions itself knows of an execution what no ledger says: the gate `execution` asks it.
+            remembered = [
+                [] if letter.origin is Origin.EXECUTION else [_without_memory(letter)] for letter in letters
+            ]  # fmt: skip
         else:
             remembered = gates.memory.findings(letters)
         return [(*self._of_letter(letter, to), *known) for letter, known in zip(letters, remembered, strict=True)]
@@ -93,19 +100,23 @@ class Preflight:
     def _of_letter(self, letter: Letter, to: Destination | None) -> Iterator[Finding]:
         gates, now = self._gates, self._now()
         yield from _whole(letter)
+        yield from _literal(letter)
         if gates.parse is not None and letter.work.text:
             yield _parsed(letter, gates.parse)
         if letter.work.batch is not None and not letter.work.text:
             yield _not_fetched(letter) if gates.stream is None else gates.stream(letter)
         if gates.retention_ms is not None:
             yield from _retained(letter, gates.retention_ms, now)
-        target = target_of(letter, gates.sources) if to is None else addressee_of(to, letter)
+        goes_to = usual(letter, gates.sources) if to is None else to
+        target = addressee_of(goes_to, letter)
         yield from _deduplicated(letter, target, now)
-        if target.service == "states" and (told := self._execution(letter, target.id)) is not None:
-            yield told
+        if isinstance(goes_to, Destination) and target.service == "states":
+            yield from self._execution(letter, goes_to)
         state = self._targets.state(target)
         yield from state.findings
-        permission = self._permissions.finding(target.service, target.id)
+        # An execution is redriven by another permission than the one by which its machine starts others.
+        named = goes_to.name if isinstance(goes_to, Destination) and goes_to.kind is To.EXECUTION else target.id
+        permission = self._permissions.finding(target.service, named)
         if permission is not None:
             yield permission
         for function in state.functions:
@@ -114,16 +125,18 @@ class Preflight:
             if proof is not None:
                 yield proof
 
-    def _execution(self, letter: Letter, machine_arn: str) -> Finding | None:
+    def _execution(self, letter: Letter, to: Destination) -> Iterator[Finding]:
         try:
-            return finding_of(self._client, letter, machine_arn)
+            told = finding_of(self._client, letter, to)
         except (ClientError, BotoCoreError) as error:
-            return Finding("execution", Answer.CAUTION, "its execution could not be asked", str(error))
+            told = Finding("execution", Answer.CAUTION, "its execution could not be asked", str(error))
+        if told is not None:
+            yield told
 
 
 def unfetched(letter: Letter) -> bool:
-    """Whether the work is neither in the letter nor in an object that it names."""
-    return not letter.work.text and letter.work.batch is None
+    """Whether the work is neither in the letter nor anywhere else that it names."""
+    return not letter.work.text and letter.work.batch is None and letter.origin is not Origin.EXECUTION
 
 
 def _whole(letter: Letter) -> Iterator[Finding]:
@@ -132,6 +145,15 @@ def _whole(letter: Letter) -> Iterator[Finding]:
         yield Finding("whole", Answer.REFUSE, "the end of the work was cut off: it cannot be run again as it is")
     elif unfetched(letter):
         yield Finding("whole", Answer.REFUSE, "the letter holds no work")
+
+
+def _literal(letter: Letter) -> Iterator[Finding]:
+    """A placeholder of Scheduler that is misspelt stands in each input as it is written: all work has one key."""
+    if letter.origin in {Origin.SCHEDULE, Origin.QUEUE, Origin.FUNCTION, Origin.DESTINATION}:
+        found = _PLACEHOLDER.search(letter.work.text)
+        if found is not None:
+            reason = f"it holds {found[0]} as it is written: Scheduler knows no such attribute, so all work has one key"
+            yield Finding("key", Answer.REFUSE, reason, "context attributes are spelt as <aws.scheduler.execution-id>")
 
 
 def _parsed(letter: Letter, parse: Parse) -> Finding:

@@ -6,42 +6,28 @@ What the commands `redrive dlq` do, without a terminal. boto3 alone is asked; a 
 from __future__ import annotations
 
 import itertools
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from redrive.core.clock import Instant, SystemClock
 from redrive.deadletters.account import Account
-from redrive.deadletters.changed_events import UnchangedEvents
-from redrive.deadletters.contents import Contents
+from redrive.deadletters.assembly import Means, assembled, mend
 from redrive.deadletters.evidence import Logs
 from redrive.deadletters.findings import Finding
-from redrive.deadletters.hiding import Hidden
 from redrive.deadletters.letter import Letter
 from redrive.deadletters.memories import Memory
-from redrive.deadletters.peek import HIDDEN_S_MAX, depth_of, hidden_s_for, looking
-from redrive.deadletters.plan import Plan, proposed
-from redrive.deadletters.ports import Ports
+from redrive.deadletters.peek import WAIT_S_ON_AWS, depth_of, hidden_s_for, looking
+from redrive.deadletters.plan import Plan, proposed, repairing
 from redrive.deadletters.preflight import LETTERS_OF_BATCH, Gates, Preflight
-from redrive.deadletters.preflighted import Preflighted
-from redrive.deadletters.run_files import discarded_of, export_letters, opened_journal
-from redrive.deadletters.running import Redriving
-from redrive.deadletters.sending import Sender
+from redrive.deadletters.repairs import find_repairs
+from redrive.deadletters.run_files import opened_journal
 from redrive.deadletters.sorting import Refined, Wishes, as_it_is
 from redrive.deadletters.sources import Source, find_sources
 from redrive.deadletters.streams import Streams
 from redrive.deadletters.triage import Triage
-from redrive.deadletters.watching import FirstLetters
-
-WAIT_S_ON_AWS = 2
-"""How long a receive waits on AWS, whose many machines a receive that does not wait may miss."""
-
-THREADS = 8
-"""How many requests of a run are under way at the same time."""
 
 
 class DeadLetterQueue:
@@ -104,12 +90,15 @@ class DeadLetterQueue:
         while batch := list(itertools.islice(letters, LETTERS_OF_BATCH)):
             yield from zip(batch, preflight.examine(batch), strict=True)
 
-    def plan(self, *, logs: bool = False) -> Plan:
+    def plan(self, *, logs: bool = False, remediate: bool = False) -> Plan:
         """The plan that a triage proposes: what went away by itself is redriven, the rest stays.
 
-        Change it by `dataclasses.replace`; `plan_document` writes it, `read_plan` reads it.
+        Change it by `dataclasses.replace`; `plan_document` writes it, `read_plan` reads it. With `remediate` it has the
+        repairs that a run with `Wishes(remediate=True)` does first.
         """
-        return proposed(self.url, self.triage(logs=logs).groups, self._now(), logs=logs)
+        groups = self.triage(logs=logs).groups
+        plan = proposed(self.url, groups, self._now(), logs=logs)
+        return repairing(plan, find_repairs(self._client, self._arn, groups)) if remediate else plan
 
     def run(
         self, plan: Plan, journal: Path, *, memory: Memory | None = None, wishes: Wishes | None = None
@@ -119,28 +108,19 @@ class DeadLetterQueue:
         Discarded letters are written beside the journal first. Errors: UserError if another run has the journal, or it
         is the journal of another queue.
         """
+        means = Means(
+            client=self._client, client_once=self._client_once, now=self._now, wait=self._wait,
+            sources=lambda: self._sources, beside=journal, wait_s=self._wait_s, gates=self._gates(memory),
+            refined=self._refined(logs=plan.logs),
+        )  # fmt: skip
         with (
             opened_journal(journal, self.url) as opened,
-            tempfile.TemporaryFile("w+", encoding="utf-8") as receipts,
-            ThreadPoolExecutor(THREADS) as threads,
         ):
-            hidden_s = hidden_s_for(depth_of(self._sqs, self.url).visible) + plan.canary.watch_s
-            hidden_s += 0 if plan.rate is None else int(10 / plan.rate)
-            hidden = Hidden(
-                self._sqs, self.url, receipts, hidden_s=min(HIDDEN_S_MAX, hidden_s), wait_s=self._wait_s, now=self._now
-            )
-            ports = Ports(
-                self._sqs, Sender(self._client_once), opened, self._now, self._wait, lambda: self._sources,
-                partial(export_letters, discarded_of(journal)),
-                [UnchangedEvents(self._client), Preflighted(self._client, self._now, self._gates(memory))],
-                threads.map, watch=FirstLetters(self._client, self._now, memory),
-                contents=Contents(self._client, Streams(self._client, self._now)),
-                refined=self._refined(logs=plan.logs),
-            )  # fmt: skip
-            run = Redriving(plan, ports, hidden, wishes or Wishes())
-            for _ in run.rounds():
-                pass
-            return run.account
+            mend(plan, opened, means, wishes or Wishes())
+            with assembled(plan, opened, means, wishes or Wishes()) as run:
+                for _ in run.rounds():
+                    pass
+                return run.account
 
     def _gates(self, memory: Memory | None) -> Gates:
         return Gates(memory, stream=Streams(self._client, self._now).finding, sources=lambda: self._sources)
@@ -153,9 +133,12 @@ class DeadLetterQueue:
 
     @cached_property
     def _sources(self) -> Sequence[Source]:
+        return find_sources(self._client, {self.url: self._arn}).of(self._arn)
+
+    @cached_property
+    def _arn(self) -> str:
         asked = self._sqs.get_queue_attributes(QueueUrl=self.url, AttributeNames=["QueueArn"])
-        arn = str(asked["Attributes"]["QueueArn"])
-        return find_sources(self._client, {self.url: arn}).of(arn)
+        return str(asked["Attributes"]["QueueArn"])
 
     @property
     def _wait_s(self) -> int:

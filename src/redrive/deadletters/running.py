@@ -23,15 +23,15 @@ from redrive.deadletters.account import Account
 from redrive.deadletters.canary import Canaries
 from redrive.deadletters.causes import Cause
 from redrive.deadletters.destinations import Destination
+from redrive.deadletters.group_order import GroupOrder
 from redrive.deadletters.hiding import Held, Hidden
 from redrive.deadletters.journal import Known
-from redrive.deadletters.letter import Letter
 from redrive.deadletters.outcomes import Accepted, Parcel, Refused, SendOutcome
 from redrive.deadletters.pace import Pace
 from redrive.deadletters.parcels import parcel_of, until_of
 from redrive.deadletters.peek import BATCH, EMPTY_RECEIVES, Depth, depth_of
 from redrive.deadletters.plan import Plan
-from redrive.deadletters.ports import Ports
+from redrive.deadletters.ports import Ports, tell_of_earlier
 from redrive.deadletters.setbacks import credentials_gone, lacks_credentials, patiently
 from redrive.deadletters.sorting import Because, Deletes, Discards, Sends, Sorter, Stays, Wishes
 from redrive.handler.failures import Kind
@@ -82,16 +82,15 @@ class Redriving:
         self._hidden = hidden
         self._wishes = wishes
         self._sorter = Sorter(
-            plan, ports.journal, ports.sender, ports.gates, ports.sources, wishes, ports.refined
+            plan, ports.journal, ports.sender, ports.gates, ports.sources, wishes, ports.now(), ports.refined
         )  # fmt: skip
         self._pace = Pace(plan.rate, plan.rate_max, ports.now())
         self._canaries = Canaries(plan.canary)
         self._held: list[Held] = []
         self._in_hand: Sequence[Held] = ()
-        self._stopped_groups: set[str] = set()
-        self._stopped_by_sending: set[str] = set()
+        self._order = GroupOrder(is_fifo=hidden.is_fifo)
         self._backoff_ms = BACKOFF_MS
-        self._length = _length(depth_of(ports.sqs, plan.queue))
+        self._length = depth_of(ports.sqs, plan.queue).length
 
     def rounds(self) -> Iterator[Account]:
         """Run until the queue has no more letters for the plan, or a condition stops the run; yields after each round.
@@ -111,8 +110,13 @@ class Redriving:
             self.account.doubtful = sorted(self._journal.doubts)
             self.account.undeleted = len(self._journal.undeleted)
             self._show_again()
-        if self.account.undeleted and not self.account.stopped and not self._waiting():
-            self.account.undeleted = 0  # They are gone; the last lines of an earlier run's journal were lost.
+        if (
+            self.account.undeleted
+            and not self.account.stopped
+            and not depth_of(self._ports.sqs, self._plan.queue).hidden
+        ):
+            # The whole queue was seen. What was not is gone: the last line of an earlier run's journal was lost.
+            self.account.undeleted = len(self._hidden.seen & self._journal.undeleted)
 
     def _rounds(self) -> Iterator[Account]:
         empty = 0
@@ -121,10 +125,13 @@ class Redriving:
             due = self._due()
             empty = 0 if fresh or due else empty + 1
             self._work([*due, *fresh])
-            self._check()
+            self.account.stop_by(self._plan.stop)
             yield self.account
             if self._held and not fresh and not due and not self.account.stopped:
                 self._idle()
+
+    def _depth(self) -> Depth:
+        return depth_of(self._ports.sqs, self._plan.queue)
 
     def _show_again(self) -> None:
         """Show what stays. Where that is refused, the letters come back when their time is over."""
@@ -133,9 +140,6 @@ class Redriving:
         except ClientError as error:
             if not lacks_credentials(str(error.response["Error"].get("Code", ""))):
                 raise
-
-    def _waiting(self) -> int:
-        return _length(depth_of(self._ports.sqs, self._plan.queue))
 
     def _received(self) -> list[Held]:
         size = sum(len(held.letter.body) for held in self._held)
@@ -165,7 +169,7 @@ class Redriving:
         """Wait for the letters in hand; a queue that grows meanwhile takes back what was sent."""
         until = min(held.due_at for held in self._held) - self._ports.now()
         self._ports.wait(max(1, min(until, POLL_MS)) / SECOND_MS)
-        grown = _length(depth_of(self._ports.sqs, self._plan.queue)) - (self._length - self.account.deleted)
+        grown = self._depth().length - (self._length - self.account.deleted)
         if grown >= max(1, self._plan.stop.came_back):
             self.account.stopped = f"the queue has got {grown} new letters while nothing was sent"
 
@@ -175,12 +179,12 @@ class Redriving:
         for held in letters:
             self._sort(held, todo)
         self._discard(todo.discards)
+        self._tell_again(todo.finished)
         self._delete([*todo.finished, *(held for held, _ in todo.discards)])
-        # What stopped a group so far stands behind the letters of the group that are ready.
-        self._stopped_by_sending.clear()
+        self._order.begin_sending()
         left = todo.ready
         while left:
-            wave, later = self._wave(left)
+            wave, later = self._order.wave(left, lambda ready: ready.held.letter)
             self._send(wave)
             left = self._unblocked(later)
         self._in_hand = ()
@@ -196,7 +200,7 @@ class Redriving:
             self.account.finished += 1
             todo.finished.append(held)
             return
-        if (due_at := self._group_waits_until(letter)) is not None:
+        if (due_at := self._order.waits_until(letter, self._held)) is not None:
             self._held.append(replace(held, due_at=due_at))
             return
         match decision:
@@ -210,7 +214,7 @@ class Redriving:
     def _admit(self, ready: _Ready, todo: _Round, now: Instant) -> None:
         """Send a letter in this round, or hold it until the first letters of its cause are known to be well."""
         cause = ready.sends.rule.cause
-        if self._is_blocked(ready.held.letter):
+        if self._order.is_stopped(ready.held.letter):
             self._leave(ready.held, BLOCKED)
         elif why := self._canaries.why_stopped(cause):
             self._leave(ready.held, Stays(why, Because.PLAN))
@@ -229,33 +233,13 @@ class Redriving:
         first, since = self._canaries.ended_watch(cause) if self._ports.watch is not None else ((), 0)
         return self._ports.watch.bad_news(first, since) if self._ports.watch is not None and first else ""
 
-    def _is_blocked(self, letter: Letter) -> bool:
-        return self._hidden.is_fifo and letter.group_id in self._stopped_groups
-
-    def _group_waits_until(self, letter: Letter) -> Instant | None:
-        """Until when an earlier letter of the same message group waits; None if none does."""
-        if not self._hidden.is_fifo:
-            return None
-        waiting = [held.due_at for held in self._held if held.letter.group_id == letter.group_id]
-        return max(waiting, default=None)
-
-    def _wave(self, left: Sequence[_Ready]) -> tuple[list[_Ready], list[_Ready]]:
-        """What goes now, and what goes later: of a FIFO queue, one letter of each message group goes at a time."""
-        if not self._hidden.is_fifo:
-            return list(left), []
-        first: dict[str, _Ready] = {}
-        for ready in left:
-            first.setdefault(ready.held.letter.group_id, ready)
-        wave = list(first.values())
-        return wave, [ready for ready in left if first[ready.held.letter.group_id] is not ready]
-
     def _unblocked(self, later: Sequence[_Ready]) -> list[_Ready]:
         """The letters whose message group has not been stopped, and does not wait."""
         free = []
         for ready in later:
-            if ready.held.letter.group_id in self._stopped_by_sending:
+            if self._order.was_stopped_by_sending(ready.held.letter):
                 self._leave(ready.held, BLOCKED)
-            elif (due_at := self._group_waits_until(ready.held.letter)) is not None:
+            elif (due_at := self._order.waits_until(ready.held.letter, self._held)) is not None:
                 self._canaries.throttled(ready.sends.rule.cause)
                 self._held.append(replace(ready.held, due_at=due_at))
             else:
@@ -292,7 +276,7 @@ class Redriving:
             if hidden:
                 self._send_together(to, [hidden[one : one + size] for one in range(0, len(hidden), size)])
             self._pace.sent(len(hidden), self._ports.now())
-            self._check()
+            self.account.stop_by(self._plan.stop)
         for ready in letters[first:]:
             self._leave(ready.held, STOPPED)
 
@@ -327,15 +311,17 @@ class Redriving:
             outcomes = iter(self._ports.sender.send(to, whole) if whole else ())
             return [next(outcomes) if isinstance(one, Parcel) else one for one in parcels]
 
-        accepted: list[Held] = []
+        accepted: list[tuple[Held, str]] = []
         # Each answer is written as it comes: after a kill, only requests without an answer are doubtful.
         for batch, outcomes in zip(batches, self._ports.spread(send, batches), strict=True):
             accepted += self._answered(batch, outcomes)
         self._journal.durable()
-        self._delete(accepted)
+        if accepted:
+            self._ports.tell(to, [(held.letter, new_id) for held, new_id in accepted])
+        self._delete([held for held, _ in accepted])
 
-    def _answered(self, batch: Sequence[_Ready], outcomes: Sequence[SendOutcome]) -> list[Held]:
-        """Write what became of a batch; answers the letters that were accepted."""
+    def _answered(self, batch: Sequence[_Ready], outcomes: Sequence[SendOutcome]) -> list[tuple[Held, str]]:
+        """Write what became of a batch; answers the letters that were accepted, with their new ids."""
         now = self._ports.now()
         pairs = [(ready.held, ready.sends, one) for ready, one in zip(batch, outcomes, strict=True)]
         accepted = {held.letter.message_id: one.id for held, _, one in pairs if isinstance(one, Accepted)}
@@ -351,7 +337,7 @@ class Redriving:
             self._settle(held, sends, one, now)
         if any(isinstance(one, Refused) and one.kind is Kind.THROTTLED for one in outcomes):
             self._backoff_ms = min(BACKOFF_MS_MAX, self._backoff_ms * 2)
-        return [held for held, _, one in pairs if isinstance(one, Accepted)]
+        return [(held, one.id) for held, _, one in pairs if isinstance(one, Accepted)]
 
     def _settle(self, held: Held, sends: Sends, outcome: SendOutcome, now: Instant) -> None:
         cause = sends.rule.cause
@@ -379,9 +365,7 @@ class Redriving:
         self.account.leave(letter.message_id, stays.reason)
         if letter.work.batch is not None and self._ports.contents is not None:
             self.account.keep_records(until_of(letter, self._ports.contents))
-        if self._hidden.is_fifo:
-            self._stopped_groups.add(letter.group_id)
-            self._stopped_by_sending.add(letter.group_id)
+        self._order.stop(letter)
         if stays.by is Because.GATE:
             self.account.gated += 1
         elif stays.by is Because.RETURN:
@@ -400,24 +384,13 @@ class Redriving:
             self.account.discards[reason] += len(ids)
         self.account.discarded += len(discards)
 
+    def _tell_again(self, finished: Sequence[Held]) -> None:
+        """Tell what an earlier run has sent: it may have ended before it told that."""
+        tell_of_earlier(self._ports, [held.letter for held in finished])
+
     def _delete(self, letters: Sequence[Held]) -> None:
         """Delete letters. One that cannot be deleted is deleted by the next run."""
         gone = patiently(lambda: list(self._hidden.delete(letters, self._ports.spread)), self._ports.wait)
         if gone:
             self._journal.deleted(gone, self._ports.now())
             self.account.deleted += len(gone)
-
-    def _check(self) -> None:
-        """Stop if a condition of the plan says so."""
-        stop, account = self._plan.stop, self.account
-        for count, most, what in (
-            (account.refused + account.unknown, stop.errors, "letters were refused, or their answer was lost"),
-            (account.throttled, stop.throttles, "letters were throttled"),
-            (account.came_back, stop.came_back, "letters have failed again"),
-        ):
-            if count and count >= most and not account.stopped:
-                account.stopped = f"{count} {what}"
-
-
-def _length(depth: Depth) -> int:
-    return depth.visible + depth.hidden + depth.delayed

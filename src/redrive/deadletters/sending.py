@@ -5,6 +5,7 @@ letter twice. What AWS deduplicates is sent with what it deduplicates by, and `r
 
     a FIFO queue             the deduplication id is the letter's message id       5 minutes
     a standard workflow      the name of the execution has the message id          as long as AWS keeps it: 90 days
+    RedriveExecution         the client token is the letter's message id           15 minutes
     all others               nothing
 
 A batch of records is given to a function as its mapping gives it: the request waits for the function's answer.
@@ -24,8 +25,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from redrive.core.clock import DAY_MS, MINUTE_MS
 from redrive.core.documents import Document, load_json
+from redrive.deadletters.bus_events import OF_AWS, refused_source
 from redrive.deadletters.destinations import Destination, To
-from redrive.deadletters.executions import start
+from redrive.deadletters.executions import redrive, start
 from redrive.deadletters.letter import Origin
 from redrive.deadletters.outcomes import Accepted, Parcel, Refused, SendOutcome, Unknown, outcome_of, refused
 from redrive.deadletters.putting import put
@@ -37,6 +39,7 @@ BATCH = 10
 
 FIFO_REPEATABLE_MS = 5 * MINUTE_MS
 NAME_REPEATABLE_MS = 90 * DAY_MS
+TOKEN_REPEATABLE_MS = 15 * MINUTE_MS
 CLOCKS_DIFFER_MS = 30 * 1_000
 """How much earlier than AWS a repetition is taken for too late: both clocks differ, and a request takes time."""
 
@@ -94,6 +97,8 @@ class Sender:
                 return self._to_state_machine(to, parcels)
             case To.STREAM:
                 return self._to_stream(to, parcels)
+            case To.EXECUTION:
+                return [redrive(self._of("stepfunctions"), parcels[0], to.name)]
             case To.API:
                 return self._to_api(to, parcels)
 
@@ -171,6 +176,8 @@ class Sender:
     def _asked_repeatable_ms(self, to: Destination) -> int:
         if to.kind is To.QUEUE and to.name.endswith(".fifo"):
             return FIFO_REPEATABLE_MS - CLOCKS_DIFFER_MS
+        if to.kind is To.EXECUTION:
+            return TOKEN_REPEATABLE_MS - CLOCKS_DIFFER_MS
         if to.kind is To.STATE_MACHINE:
             try:
                 told = self._of("stepfunctions").describe_state_machine(stateMachineArn=to.name)
@@ -200,7 +207,7 @@ class Sender:
 
 _SERVICES: Mapping[To, str] = {
     To.QUEUE: "sqs", To.BUS: "events", To.FUNCTION: "lambda", To.TOPIC: "sns", To.STATE_MACHINE: "stepfunctions",
-    To.STREAM: "kinesis",
+    To.STREAM: "kinesis", To.EXECUTION: "stepfunctions",
 }  # fmt: skip
 _OF_SCHEDULER: Mapping[str, str] = {"sfn": "stepfunctions", "eventbridge": "events", "cloudwatchlogs": "logs"}
 """Services that a universal target of Scheduler names otherwise than boto3."""
@@ -237,9 +244,8 @@ def _entry(text: str, bus: str) -> Document | Refused:
     if not (isinstance(event, dict) and "source" in event and "detail-type" in event and "detail" in event):
         return Refused("NoEvent", "the work is no event", Kind.PERMANENT)
     source = str(event["source"])
-    if source.startswith("aws."):
-        why = f"nobody but AWS may send events of {source}: rewrite /source by a patch"
-        return Refused("NotAuthorizedForSource", why, Kind.PERMANENT)
+    if source.startswith(OF_AWS):
+        return Refused("NotAuthorizedForSource", refused_source(source), Kind.PERMANENT)
     kind, detail = str(event["detail-type"]), _json(event["detail"])
     entry: Document = {"EventBusName": bus, "Source": source, "DetailType": kind, "Detail": detail}
     if event.get("resources"):

@@ -15,7 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.deadletters.causes import cause_of
 from redrive.deadletters.contents import is_elsewhere
-from redrive.deadletters.destinations import Destination, Nowhere, SourcesOf, usual
+from redrive.deadletters.destinations import Destination, Nowhere, SourcesOf, To, usual
 from redrive.deadletters.gates import Gate, Refusal
 from redrive.deadletters.journal import Doubt, Journal, Known
 from redrive.deadletters.letter import Letter
@@ -82,8 +82,10 @@ class Wishes:
     """Why letters are sent that a gate refuses; empty: they stay."""
     resend_doubtful: bool = False
     """Send letters again that may have been accepted already."""
-    resend_returned: bool = False
-    """Send letters again that an earlier run has sent, and that have failed again."""
+    stage: int = 0
+    """The stage of a recovery: it sends letters again that earlier stages have sent, and that have failed again."""
+    remediate: bool = False
+    """Do the repairs of the plan first."""
     discard_done: bool = False
     """Discard letters whose work is known to be done."""
 
@@ -93,12 +95,11 @@ class Sorter:
 
     def __init__(
         self, plan: Plan, journal: Journal, sender: Sender, gates: Sequence[Gate], sources: SourcesOf, wishes: Wishes,
-        refined: Refined = as_it_is,
+        now: Instant, refined: Refined = as_it_is,
     ) -> None:  # fmt: skip
         """`refined` gives a letter the error that logs tell, if the plan was made with logs."""
         self._refined = refined
-        # What this run sends and what comes back of that stays: the set is of the time before.
-        self._resendable = journal.returning if wishes.resend_returned else frozenset[str]()
+        self._resendable = journal.begin_stage(wishes.stage, now) if wishes.stage else frozenset[str]()
         self._plan = plan
         self._rules = {rule.cause: rule for rule in plan.rules}
         self._journal = journal
@@ -138,13 +139,17 @@ class Sorter:
         to = rule.to or usual(letter, self._sources)
         if isinstance(to, Nowhere):
             return Stays(to.reason, Because.PLAN)
+        if rule.patch and to.kind is To.EXECUTION:
+            return Stays("RedriveExecution keeps the input: send edited letters `to` stateMachine:ARN", Because.PLAN)
         if doubt is not None and not self._may_repeat(doubt, to, now):
             return _doubtful(doubt)
         try:
             text = "" if is_elsewhere(letter, to) else rule.text_of(letter)
         except ValueError as error:
             return Stays(str(error), Because.PLAN)
-        refusal = self._refusal(letter, to)
+        # Gates are asked about what would be sent.
+        patched = replace(letter, work=replace(letter.work, text=text)) if rule.patch and text else letter
+        refusal = self._refusal(patched, to)
         if refusal is None:
             return Sends(rule, to, text)
         if refusal.is_done and self._wishes.discard_done:

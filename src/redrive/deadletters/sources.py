@@ -1,6 +1,7 @@
 """The sources of dead letters: every setting that names a queue for them.
 
-Queues, schedules, rules, functions and their destinations, mappings, and subscriptions of topics.
+Queues, schedules, rules, functions and their destinations, mappings, and subscriptions of topics; and rules that send
+the events of executions that failed to a queue.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from botocore.exceptions import ClientError
+
+from redrive.deadletters.envelopes import STATUS_CHANGE
 
 Source = dict[str, str]
 """`kind`, `name` and `arn` of a resource with a dead-letter queue; of a subscription its `endpoint`, too."""
@@ -93,6 +96,34 @@ def _of_rules(events: Any) -> _Found:
                 queue_arn = target.get("DeadLetterConfig", {}).get("Arn")
                 if queue_arn:
                     yield queue_arn, _source("rule", name, rule["Arn"])
+                if STATUS_CHANGE in rule.get("EventPattern", "") and ":sqs:" in target["Arn"]:
+                    yield target["Arn"], _source("executions of rule", name, rule["Arn"])
+
+
+def readers_of(client: Client, queue_arn: str) -> list[Source]:
+    """The functions that read a queue by enabled mappings; `arn` is the mapping's id. None are told if none may be."""
+    try:
+        pages = client("lambda").get_paginator("list_event_source_mappings").paginate(EventSourceArn=queue_arn)
+        return [
+            _source("function", mapping["FunctionArn"].split(":")[6], mapping["UUID"])
+            for page in pages
+            for mapping in page["EventSourceMappings"]
+            if mapping.get("State") not in {"Disabled", "Disabling"}
+        ]
+    except ClientError:
+        return []
+
+
+def url_of_queue(sqs: Any, arn: str) -> str:
+    """The URL of a queue. Errors: ClientError."""
+    *_, account, name = arn.split(":")
+    return str(sqs.get_queue_url(QueueName=name, QueueOwnerAWSAccountId=account)["QueueUrl"])
+
+
+def rule_of(arn: str) -> tuple[str, str]:
+    """The bus and the name of a rule, by its ARN."""
+    *bus, name = arn.partition(":rule/")[2].split("/")
+    return "/".join(bus) or "default", name
 
 
 def _buses(events: Any) -> Iterator[str]:
@@ -119,12 +150,12 @@ def _of_functions(functions: Any) -> _Found:
                 for configs in invoked.paginate(FunctionName=one["FunctionName"])
                 for config in configs["FunctionEventInvokeConfigs"]
             ):
-                destination = _on_failure(config)
+                destination = on_failure(config)
                 if destination:
                     yield destination, source
     for page in functions.get_paginator("list_event_source_mappings").paginate():
         for mapping in page["EventSourceMappings"]:
-            destination = _on_failure(mapping)
+            destination = on_failure(mapping)
             if destination:
                 function = mapping["FunctionArn"].rsplit(":", 1)[-1]
                 event_source = mapping.get("EventSourceArn", "").rsplit(":", 1)[-1]
@@ -141,7 +172,8 @@ def _of_subscriptions(sns: Any) -> _Found:
                 yield queue_arn, _source("subscription", name, one["TopicArn"]) | {"endpoint": one["Endpoint"]}
 
 
-def _on_failure(settings: Any) -> str | None:
+def on_failure(settings: Any) -> str | None:
+    """Where a function or a mapping sends what has failed; None if it names nothing."""
     destination = (settings.get("DestinationConfig") or {}).get("OnFailure", {}).get("Destination")
     return None if destination is None else str(destination)
 

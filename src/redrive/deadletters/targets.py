@@ -19,10 +19,10 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from redrive.core.clock import MINUTE_MS, SECOND_MS, Instant
-from redrive.deadletters.destinations import Destination, Nowhere, SourcesOf, To, member_of, usual
+from redrive.deadletters.destinations import Destination, Nowhere, To, member_of
 from redrive.deadletters.findings import Answer, Finding
 from redrive.deadletters.letter import Letter
-from redrive.deadletters.sources import Client
+from redrive.deadletters.sources import Client, url_of_queue
 
 KEPT_MS = MINUTE_MS
 """For how long a target that was asked is not asked again."""
@@ -76,21 +76,23 @@ class Addressee:
         return self.service in {"sqs", "sns"} and self.id.endswith(".fifo")
 
 
-def target_of(letter: Letter, sources: SourcesOf) -> Addressee:
-    """The target that follows from a letter; for letters that name none, from the sources of the queue."""
-    return addressee_of(usual(letter, sources), letter)
-
-
 def addressee_of(to: Destination | Nowhere, letter: Letter) -> Addressee:
     """What is asked about a destination. A bus and a name without an ARN show when the letter is sent."""
     match to:
         case Nowhere(arn=arn):
             return Addressee(arn)
+        case Destination(kind=To.EXECUTION):
+            return Addressee(machine_of(to.name))
         case Destination(kind=To.API):
             named = (member_of(letter.work.text, name) for name in NAMES_OF_TARGETS)
             found = next((one for one in named if "://" in one or one.startswith("arn:")), "")
             return Addressee(found or letter.work.target_arn)
     return Addressee(to.name)
+
+
+def machine_of(execution_arn: str) -> str:
+    """The ARN of the state machine of an execution."""
+    return execution_arn.replace(":execution:", ":stateMachine:").rpartition(":")[0]
 
 
 class Targets:
@@ -133,7 +135,7 @@ class Targets:
 
     def _queue(self, target: Addressee) -> TargetState:
         sqs = self._client("sqs")
-        url = target.id if "://" in target.id else _url_of_queue(sqs, target.id)
+        url = target.id if "://" in target.id else url_of_queue(sqs, target.id)
         told = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]
         states = list(self._consumers(told["QueueArn"]))
         findings = [_exists(target), *(finding for state in states for finding in state.findings)]
@@ -233,11 +235,6 @@ def _unready(told: Mapping[str, Any]) -> Iterator[Finding]:
             yield Finding("target", Answer.WAIT, "the function is being updated", why)
         case "Failed":
             yield Finding("target", Answer.CAUTION, "the last update of the function failed", why)
-
-
-def _url_of_queue(sqs: Any, arn: str) -> str:
-    *_, account, name = arn.split(":")
-    return str(sqs.get_queue_url(QueueName=name, QueueOwnerAWSAccountId=account)["QueueUrl"])
 
 
 def _exists(target: Addressee) -> Finding:

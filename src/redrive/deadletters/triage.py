@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from redrive.core.clock import Instant
 from redrive.deadletters.causes import Cause, Judgement, cause_of, judge
+from redrive.deadletters.executions import advice_of
 from redrive.deadletters.letter import Form, Letter, Origin
 
 SAMPLES_MAX = 3
@@ -45,6 +46,12 @@ class Group:
             self.samples.append(letter.message_id)
 
 
+def _judged(letter: Letter) -> Judgement:
+    judged = judge(letter.failure, letter.origin)
+    more = advice_of(letter, judged.kind)
+    return replace(judged, advice=f"{judged.advice} {more}") if more else judged
+
+
 class Triage:
     """The groups of the letters that were added."""
 
@@ -61,7 +68,7 @@ class Triage:
         group = self._groups.get(cause)
         if group is None:
             group = self._groups[cause] = Group(
-                cause, judge(letter.failure, letter.origin), message=letter.failure.message, form=letter.work.form
+                cause, _judged(letter), message=letter.failure.message, form=letter.work.form
             )
         group.add(letter)
         return group

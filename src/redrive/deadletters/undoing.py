@@ -2,6 +2,7 @@
 
     discarded                       restored from the export to the dead-letter queue
     sent to a queue, waits there    moved back to the dead-letter queue, or deleted
+    moved by a move task            the same, by its content: SQS has given it a new id, and keeps no list
     sent to a queue, gone           a consumer has it, or had it: nothing can be undone
     sent elsewhere                  an invocation, an execution, an event, a message of a topic cannot be taken back
     doubtful                        nobody knows where it is: nothing is done
@@ -27,6 +28,7 @@ from redrive.core.documents import Document
 from redrive.deadletters.destinations import To, read_destination
 from redrive.deadletters.journal import Journal
 from redrive.deadletters.letter import Letter
+from redrive.deadletters.moving import CLOCKS_DIFFER_MS, digest_of
 from redrive.deadletters.peek import looking
 
 ENTRIES_MAX = 10
@@ -100,9 +102,30 @@ def judged(
             if (one := letters.get(message.message_id, "")) and one not in found.waiting:
                 found.waiting[one] = url, message
                 found.answers[one] = Undo.MOVE_BACK
+    if journal.move is not None and journal.moved_letters and journal.move.get("to"):
+        _judge_moved(found, journal, look)
     found.answers |= dict.fromkeys(journal.doubts, Undo.DOUBTFUL)
     found.answers |= dict.fromkeys(journal.undoing_letters & found.answers.keys(), Undo.HALF)
     return found
+
+
+def _judge_moved(
+    found: Undoing, journal: Journal, look: Callable[[str], Iterable[tuple[str, Letter]]]
+) -> None:  # fmt: skip
+    """Find the messages that a move task has made in the source queue: equal ones are taken for one another."""
+    assert journal.move is not None
+    to, since = f"{To.QUEUE.value}:{journal.move['to']}", int(journal.move["since"]) - CLOCKS_DIFFER_MS
+    by_digest: dict[str, list[str]] = {}
+    for one, digest in journal.moved_letters.items():
+        found.targets[one] = to
+        found.answers[one] = Undo.GONE
+        by_digest.setdefault(digest, []).append(one)
+    for url, message in look(journal.move["to"]):
+        letters = by_digest.get(digest_of(message))
+        if letters and message.sent_at is not None and message.sent_at >= since:
+            one = letters.pop()
+            found.waiting[one] = url, message
+            found.answers[one] = Undo.MOVE_BACK
 
 
 def restore(found: Undoing, sqs: Any, queue: str, journal: Journal, now: Callable[[], Instant]) -> int:

@@ -1,6 +1,7 @@
 """The production drivers: threads that run the engine.
 
-RealTime      claims due work, performs attempts in a pool, sleeps until the next due instant or a wake-up
+RealTime      claims due work, performs attempts in a pool, sleeps until the next due instant or a wake-up. What a
+              step makes due while it sleeps is claimed in the step's own commit, where the group commit offers that
 VirtualDrive  does the work that is due now; time moves only on request
 """
 
@@ -8,7 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
@@ -17,14 +19,19 @@ from redrive.core.errors import Conflict, Unavailable, UserError
 from redrive.core.log import Log
 from redrive.delivery.outside.errand import Result
 from redrive.delivery.worker import Attempt, FreeSlots
-from redrive.engine.engine import Engine, Runner
+from redrive.engine.engine import Claimed, Engine, Runner
 from redrive.engine.rounds import IDLE_MS_MAX, Rounds
 from redrive.engine.virtual import Keep, VirtualTime
+from redrive.store.api import Step, Transaction
 
 DRAIN_S = 10
 """How long a node of a shared store lets its attempts end before it stops."""
 FAILED_ROUND_PAUSE_MS = 1_000
 """How long to wait after a failed round (a full disk, a defect) before the next one."""
+FRUITLESS_PAUSE_MS = 5
+"""How long no claim joins a commit after one that found nothing: work that is due later is notified, too."""
+DUE = "due"
+"""The topic of commits after which something may be due."""
 
 
 SETTLEMENTS_MAX = 30
@@ -68,6 +75,12 @@ class RealTime:
         self._held: Counter[str] = Counter()
         self._woken = False
         self._stopping = False
+        self._clock = clock
+        self._is_claiming = True  # Nothing is claimed along before leases were taken over.
+        self._joins = False
+        self._has_joined = False
+        self._joins_from: Instant = 0
+        self._rests_until: Instant | None = None
         self._condition = threading.Condition()
         self._pool = ThreadPoolExecutor(slots, thread_name_prefix="redrive-attempt")
         self._thread = threading.Thread(target=self._work, name="redrive-driver", daemon=True)
@@ -81,6 +94,37 @@ class RealTime:
         with self._condition:
             self._woken = True
             self._condition.notify()
+
+    def follow(self, topics: AbstractSet[str]) -> Step[object] | None:
+        """A claim for the commit of steps that have made work due, unless the driver's thread claims. See Follower."""
+        with self._condition:
+            if not self._joins and DUE in topics:
+                self._joins = self._may_join()
+            elif DUE not in topics:
+                self._joins = False
+            return self._claim_along if self._joins else None
+
+    def followed(self, result: object) -> None:
+        """Start the attempts of a claim that has joined a commit. After a failure, the driver's thread claims."""
+        attempts: Sequence[Attempt] = ()
+        with self._condition:
+            self._joins = False
+            self._has_joined = isinstance(result, Claimed)
+            if isinstance(result, Claimed):
+                attempts = result.attempts
+                self._hold(attempts)
+                self._rounds.took(result)
+            if not isinstance(result, Claimed) or not result.progressed:
+                self._joins_from = self._clock.now() + FRUITLESS_PAUSE_MS
+            if self._rests_until is None or self._clock.now() + self._rounds.wait_ms() < self._rests_until:
+                self._condition.notify_all()
+        for attempt in attempts:
+            self._pool.submit(self._attempt, attempt)
+
+    def has_joined(self) -> bool:
+        """Whether a claim has joined the latest commit, so that nobody has to be woken for it. Asked once, at home."""
+        joined, self._has_joined = self._has_joined, False
+        return joined
 
     def wind_down(self) -> None:
         """Nothing here runs long."""
@@ -119,17 +163,43 @@ class RealTime:
                 self._log.error("round failed", error=repr(error))
                 self._sleep(FAILED_ROUND_PAUSE_MS)
 
+    def _may_join(self) -> bool:
+        is_at_rest = not (self._is_claiming or self._woken or self._stopping)
+        return is_at_rest and self._clock.now() >= self._joins_from
+
+    def _claim_along(self, tx: Transaction) -> Claimed:
+        return self._engine.claim_whole(tx, self._free_slots())
+
+    def _free_slots(self) -> FreeSlots:
+        with self._condition:
+            return FreeSlots(self._free, Counter(self._held))
+
+    def _hold(self, attempts: Sequence[Attempt]) -> None:
+        """Give attempts their slots. Call it with the condition's lock."""
+        self._free -= len(attempts)
+        self._held.update([attempt.function for attempt in attempts])
+
     def _round(self) -> None:
         """Claim due work, start the attempts, and sleep until more is due."""
         with self._condition:
+            self._condition.wait_for(lambda: not self._joins)
             self._woken = False
-            free = FreeSlots(self._free, Counter(self._held))
-        for attempt in self._rounds.claim(free):
-            with self._condition:
-                self._free -= 1
-                self._held[attempt.function] += 1
+            self._is_claiming = True
+        attempts = self._rounds.claim(self._free_slots())
+        with self._condition:
+            self._hold(attempts)
+        for attempt in attempts:
             self._pool.submit(self._attempt, attempt)
-        self._sleep(self._rounds.wait_ms())
+        self._rest()
+
+    def _rest(self) -> None:
+        """Sleep until work is due, as far as the latest claim knows; meanwhile, claims may join commits."""
+        with self._condition:
+            self._is_claiming = False
+            while not self._woken and not self._stopping and (rest_ms := self._rounds.wait_ms()) > 0:
+                self._rests_until = self._clock.now() + rest_ms
+                self._condition.wait(rest_ms / 1000)
+            self._rests_until = None
 
     def _attempt(self, attempt: Attempt) -> None:
         try:
@@ -142,7 +212,7 @@ class RealTime:
                 self._held[attempt.function] -= 1
                 self._held += Counter()  # Removes functions without a run.
                 self._woken = True
-                self._condition.notify()
+                self._condition.notify_all()
 
     def _settle(self, attempt: Attempt, result: Result) -> None:
         """Settle; try again after a conflict, and while the store is away.

@@ -51,7 +51,8 @@ class Runner(Protocol):
 class Claimed:
     """The result of a round of claims: attempts to perform, and whether anything was due (`progressed`).
 
-    Without attempts, `next_due` is the next due instant, and `expected` are the workers that have work at that instant.
+    Without attempts, and from `claim_whole`, `next_due` is the next due instant, and `expected` are the workers that
+    have work at that instant.
     """
 
     attempts: Sequence[Attempt]
@@ -212,6 +213,15 @@ class Engine:
             asked.update([one.name for one in fresh])
             ahead = self._round(tx, fresh, free)
         return ahead
+
+    def claim_whole(self, tx: Transaction, free: FreeSlots) -> Claimed:
+        """As `claim_in`; tells what is due next also if there are attempts, so that no other claim has to ask."""
+        claimed = self.claim_in(tx, free)
+        if not claimed.attempts:
+            return claimed
+        left = free.without(attempt.function for attempt in claimed.attempts)
+        next_due, expected = self._look(tx, left)
+        return Claimed(claimed.attempts, True, next_due, expected)
 
     def _round(self, tx: Transaction, workers: Sequence[Worker], free: FreeSlots) -> Claimed:
         """One claim for each of these workers, and the next due instant after them."""

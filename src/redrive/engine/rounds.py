@@ -41,6 +41,10 @@ class Rounds:
         self._latest = self._engine.claim(free, expected=before.expected if is_due else ())
         return self._latest.attempts
 
+    def took(self, claimed: Claimed) -> None:
+        """Note a claim that was made elsewhere for this node."""
+        self._latest = claimed
+
     def wait_ms(self) -> int:
         """How long until work is due, according to the latest claim; 0 if work may be due now."""
         due = self._latest.next_due

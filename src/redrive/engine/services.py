@@ -26,7 +26,7 @@ from redrive.delivery.operation import (
 from redrive.delivery.sources.stream_sources import StartingPoint, StreamSource
 from redrive.engine.registry import Registry
 from redrive.engine.streams import STREAM_SOURCES
-from redrive.services.events import own_events
+from redrive.services.events import connected, own_events
 from redrive.services.iam import access
 from redrive.services.logs import vending
 from redrive.services.sqs import sending
@@ -39,6 +39,8 @@ class BoundServices:
     assume_role = staticmethod(access.assume_role)
     authorize = staticmethod(access.authorize)
     holder_id = staticmethod(access.holder_id)
+    connection = staticmethod(connected.connection)
+    connection_refused = staticmethod(connected.connection_refused)
     publish_event = staticmethod(own_events.publish_event)
     publish_read_call = staticmethod(own_events.publish_read_call)
     announce_queues = staticmethod(sending.announce_queues)

@@ -57,6 +57,7 @@ from redrive.store.files.checkpoints import Checkpoints
 from redrive.store.files.directory import DataDirectory, take_directory
 from redrive.store.files.life import write_seen
 from redrive.store.files.settling import settle
+from redrive.store.group import GroupCommit
 from redrive.store.place import Place
 from redrive.store.postgres.url import StoreUrl
 from redrive.store.sqlite import SqliteStore
@@ -234,8 +235,7 @@ class Server:
             bodies=self._storage.bodies(group.run), guard=self._guard, entropy=self._entropy.fork("app"), log=self._log,
         )  # fmt: skip
         self._store.on_commit(app.wake_from(loop))
-        wake_driver = Paced(driver.wake, pause_s=ROUND_PAUSE_S)
-        self._store.on_commit(lambda _: wake_driver())
+        self._store.on_commit(_wakes(driver, group))
         if self._is_far_behind:
             self._store.run(bring_near)
         if self._options.has_trail:
@@ -352,6 +352,20 @@ class Server:
             engine, clock, self._log, keep=lambda tx, at: tx.timers.set(*CLOCK_TIMER, at),
             run_between=group.run_unsynced,
         )  # fmt: skip
+
+
+def _wakes(driver: Driver, group: Commits) -> Callable[[frozenset[str]], None]:
+    """A listener for commits that wakes the driver, unless what is due was claimed in the commit itself."""
+    wake = Paced(driver.wake, pause_s=ROUND_PAUSE_S)
+    if not isinstance(driver, RealTime) or not isinstance(group, GroupCommit):
+        return lambda _: wake()
+    group.accompany(driver)
+
+    def hear(_: frozenset[str]) -> None:
+        if not driver.has_joined():
+            wake()
+
+    return hear
 
 
 @contextmanager

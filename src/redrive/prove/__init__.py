@@ -41,6 +41,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                stems.py      the histories that a history has, with one fault more
                processes.py  a search in several processes
                rehearsing.py runs the handler until it comes through, and mends the guess that each failure names
+               tagged.py     tags of objects that a handler asks for
     judge      ledger.py     which table is the handler's memory, and which of its records say that a run is under way
                judge.py      the rules, and which one a history has broken
     play       faults.py     the faults, and a history: the legs of a message's way and the faults on each
@@ -99,6 +100,8 @@ The rooms, top to bottom; a room imports only rooms below it:
                elsewhere.py  modules that lie elsewhere in the project
                source.py     a template of any kind, as CloudFormation after its transforms
                assets.py     where the CDK has put code
+               images.py     container images: the handler that a template or a Dockerfile names
+               pipes.py      pipes from a queue or a stream to a function, as mappings
                parameters.py values for the parameters of a template that have no default
                plans.py      a plan of Terraform: its resources and what they refer to
                resources.py  Terraform's types in CloudFormation's words
@@ -115,6 +118,7 @@ The rooms, top to bottom; a room imports only rooms below it:
     effects    declared.py   effects that the user declared with redrive.handler
                contents.py   the contents of what is left behind
                journal.py    the effects that a history leaves behind
+               versions.py   numbers that count writes, which are no facts of the work
     calls      calls.py      a call of the handler: service, operation, target, and whether it changes anything
                repeats.py    calls that leave the same when they are made twice
                batches.py    calls with many entries, some of which may be refused
@@ -155,6 +159,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                binaries.py   small files that libraries open: an image, a PDF, archives
                bindings.py   what an environment variable is used for, by the calls that its value ends in
                causes.py     what an exception says about the guess that it came from
+               parts.py      steps of places that are no keys: parts of texts, members of no list yet
                contents.py   a file as the handler reads it: CSV, JSON or text
                hints.py      changes of guesses, put into the documents that were guessed
                keys.py       the keys of tables and indexes that the source shows

@@ -134,6 +134,9 @@ class _Maker:
             subject = with_modules_elsewhere(subject)
         self._subject = subject
         self._wanted = _wanted(subject, options)
+        reading = self._wanted("", None).reading
+        if isinstance(subject, NamedSubject) and reading is not None and reading.is_list and self._meant is None:
+            self._subject = subject.of_pipe()
         self._options, self._chosen = _with_kind(options, self._wanted("", None))
         self.file = content_for(subject.file) if isinstance(subject, NamedSubject) else PLAIN_FILE
         self.improvised: Improvised | None = None

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeVar
 
 from redrive.core.clock import Instant
+from redrive.core.connected_calls import ConnectedCall
 from redrive.core.documents import Document
 from redrive.core.entropy import Entropy
 from redrive.core.errors import ServiceError
@@ -197,6 +198,18 @@ class Services(Protocol):
 
     def publish_read_call(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
         """The same for the record of an API call that only read: most rules do not get it."""
+        ...
+
+    def connection(self, tx: Transaction, caller: Caller, arn: str) -> ConnectedCall | None:
+        """What an EventBridge connection adds to a call over HTTP; None while its token is on its way.
+
+        The caller needs events:RetrieveConnectionCredentials, and the permission to read the connection's secret.
+        Errors: ServiceError ResourceNotFound, AccessDenied, InvalidConnectionState, AuthInProgress.
+        """
+        ...
+
+    def connection_refused(self, tx: Transaction, arn: str, headers: Sequence[tuple[str, str]]) -> None:
+        """Have a connection's token renewed, if the refused call had these headers and the token is still the same."""
         ...
 
     def vended_log_types(self, tx: Transaction, resource_arn: str) -> frozenset[str]:

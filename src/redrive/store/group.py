@@ -4,6 +4,8 @@
               ▲          home                    the commit's own thread   home                  │
               └──────────────────────── what arrived meanwhile is the next batch ────────────────┘
 
+A `Follower` may add one step to a batch, after it has seen what the batch's steps have notified.
+
 Home is one thread: an event loop's, this module's own, or the simulator's. With an event loop, all Python code runs in
 that one thread, and only the wait for the disk is in another. Two threads that both compute would contend for the
 interpreter lock thousands of times a second. There is no timer: a single step is committed at once, and under load the
@@ -15,6 +17,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Protocol, TypeVar, cast
@@ -44,6 +47,22 @@ class OpenBatch(Protocol):
         ...
 
 
+Follow = Callable[[AbstractSet[str]], Step[object] | None]
+"""Called at home after the steps of a batch, with what they have notified: the batch's last step, or None."""
+
+
+class Follower(Protocol):
+    """Work that joins the commit of the steps which have made it due."""
+
+    def follow(self, topics: AbstractSet[str]) -> Step[object] | None:
+        """A step for this commit, or None. Called at home, and once more if the batch has to run again."""
+        ...
+
+    def followed(self, result: object) -> None:
+        """Take the step's result after the commit, or the exception that rolled it back. Called at home."""
+        ...
+
+
 class BatchStore(Protocol):
     """The store, as the group commit uses it."""
 
@@ -52,8 +71,11 @@ class BatchStore(Protocol):
         """Whether a commit waits for a disk."""
         ...
 
-    def begin(self, steps: Sequence[Step[object]], *, awaits_disk: bool) -> OpenBatch:
-        """Run steps in this order in a transaction that stays open. `awaits_disk`: its commit waits for the disk."""
+    def begin(self, steps: Sequence[Step[object]], *, awaits_disk: bool, follow: Follow | None = None) -> OpenBatch:
+        """Run steps in this order in a transaction that stays open. `awaits_disk`: its commit waits for the disk.
+
+        If the steps have notified something, the step that `follow` gives is the last one.
+        """
         ...
 
     def announce(self, topics: frozenset[str]) -> None:
@@ -84,6 +106,8 @@ class GroupCommit:
         self._closing = False
         self._batch: OpenBatch | None = None
         self._answers: Sequence[Answer] = ()
+        self._follower: Follower | None = None
+        self._is_followed = False
         self._thread: threading.Thread | None = None
         if post is None or post_commit is None:
             self._thread = threading.Thread(target=self._run_work, name="redrive-commit", daemon=True)
@@ -104,6 +128,10 @@ class GroupCommit:
                 return
             self._is_busy = True
         self._post(self._begin)
+
+    def accompany(self, follower: Follower) -> None:
+        """Ask this follower in each batch from now on. Call it at home."""
+        self._follower = follower
 
     def run(self, step: Step[T]) -> T:
         """Run a step through the group and wait for it.
@@ -156,8 +184,17 @@ class GroupCommit:
         if taken:
             self._answers = [answer for _, answer, _ in taken]
             awaits_disk = True in [awaits for _, _, awaits in taken]
-            self._batch = self._store.begin([step for step, _, _ in taken], awaits_disk=awaits_disk)
+            self._is_followed = False
+            self._batch = self._store.begin(
+                [step for step, _, _ in taken], awaits_disk=awaits_disk, follow=self._follow if self._follower else None
+            )
         return self._batch
+
+    def _follow(self, topics: AbstractSet[str]) -> Step[object] | None:
+        assert self._follower is not None
+        step = self._follower.follow(topics)
+        self._is_followed = step is not None
+        return step
 
     def _commit(self) -> None:
         assert self._batch is not None
@@ -179,8 +216,11 @@ class GroupCommit:
         results, topics = batch.conclude()
         self._batch = None
         # Answers go out first: a caller that is told to wait must be waiting before its topic is announced.
-        for answer, result in zip(self._answers, results, strict=True):
+        for answer, result in zip(self._answers, results, strict=not self._is_followed):
             answer(result)
+        if self._is_followed:
+            assert self._follower is not None
+            self._follower.followed(results[-1])
         self._store.announce(topics)
 
     def _run_work(self) -> None:

@@ -25,6 +25,7 @@ from redrive.store.database import Row
 from redrive.store.files.bodies import BodyFiles, bodies_beside
 from redrive.store.files.life import UNKNOWN_BOOT, this_boot
 from redrive.store.files.opening import SharedMemory, close_file, open_file, open_memory
+from redrive.store.group import Follow
 from redrive.store.tables.facts import SECRET
 from redrive.store.tables.metrics import Accumulator, MetricTable
 from redrive.store.tables.resources import ResourceCache
@@ -202,8 +203,12 @@ class SqliteStore:
         batch.commit()
         return batch.conclude()
 
-    def begin(self, steps: Sequence[Step[object]], *, awaits_disk: bool = True) -> Batch:
+    def begin(
+        self, steps: Sequence[Step[object]], *, awaits_disk: bool = True, follow: Follow | None = None
+    ) -> Batch:  # fmt: skip
         """Run steps in this order, in a transaction that stays open. Callers must `commit` and `conclude` the batch.
+
+        `follow` may give one step more, by what the steps have notified.
 
         A power cut may lose a commit with `awaits_disk` False, and all later ones, until a commit that waits for the
         disk.
@@ -215,11 +220,11 @@ class SqliteStore:
                 self._await_disk(awaits_disk)
             self._begin_transaction()
             try:
-                self._attempt_all(steps, batch, guarded=False)
+                self._attempt_all(steps, batch, follow, guarded=False)
             except StartAnew:
                 batch.roll_back()
                 self._begin_transaction()
-                self._attempt_all(steps, batch, guarded=True)
+                self._attempt_all(steps, batch, follow, guarded=True)
         except Exception as error:  # noqa: BLE001 - a store that cannot run steps fails all of them.
             batch.fail(error)
         except BaseException:
@@ -260,32 +265,43 @@ class SqliteStore:
             for listener in self._listeners:
                 listener(topics)
 
-    def _attempt_all(self, steps: Sequence[Step[object]], batch: Batch, *, guarded: bool) -> None:
+    def _attempt_all(
+        self, steps: Sequence[Step[object]], batch: Batch, follow: Follow | None, *, guarded: bool
+    ) -> None:  # fmt: skip
         """Run the steps of a batch. An exception rolls back its step's writes and is the step's answer.
 
         Few steps fail after a write, and a savepoint for each step would copy every page for each step. So the steps
         first run without savepoints. Errors: StartAnew: a step failed after a write, and all steps must run again with
         savepoints.
         """
+        batch.size = len(steps)
         for step in steps:
-            tx = self._transaction(is_guarded=guarded)
-            if guarded:
-                self._database.run("SAVEPOINT step", NO_PARAMS)
-            written = self._database.written
-            try:
-                result = step(tx)
-            except (Conflict, StoreFull, StoreDamaged):
-                raise
-            except Exception as error:  # noqa: BLE001 - a step's exception is its answer; the batch goes on.
-                if self._database.written != written:
-                    self._undo(error, guarded=guarded, alone=len(steps) == 1)
-                result = answer_of(error)
-            else:
-                batch.topics |= tx.topics
-                batch.metrics.append(tx.metrics)
-            batch.results.append(result)
-            if guarded:
-                self._database.run("RELEASE step", NO_PARAMS)
+            self._attempt(step, batch, guarded=guarded)
+        following = follow(batch.topics) if follow is not None and batch.topics else None
+        if following is not None:
+            batch.size += 1
+            self._attempt(following, batch, guarded=guarded)
+
+    def _attempt(self, step: Step[object], batch: Batch, *, guarded: bool) -> None:
+        """Run one step of a batch, and add its result."""
+        tx = self._transaction(is_guarded=guarded)
+        if guarded:
+            self._database.run("SAVEPOINT step", NO_PARAMS)
+        written = self._database.written
+        try:
+            result = step(tx)
+        except (Conflict, StoreFull, StoreDamaged):
+            raise
+        except Exception as error:  # noqa: BLE001 - a step's exception is its answer; the batch goes on.
+            if self._database.written != written:
+                self._undo(error, guarded=guarded, alone=batch.size == 1)
+            result = answer_of(error)
+        else:
+            batch.topics |= tx.topics
+            batch.metrics.append(tx.metrics)
+        batch.results.append(result)
+        if guarded:
+            self._database.run("RELEASE step", NO_PARAMS)
 
     def _undo(self, error: Exception, *, guarded: bool, alone: bool) -> None:
         if not guarded and not alone:

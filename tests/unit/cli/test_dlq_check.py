@@ -167,7 +167,7 @@ def test_logs_are_asked_for_letters_without_an_error_and_what_they_told_is_said(
     (letter, *_) = terminal.json("dlq", "show", "dead", "--logs")["letters"]
     one = terminal.json("dlq", "show", "dead", letter["message_id"], "--logs")
 
-    said = "Of 3 letters without an error the logs name 0; of 0 all errors"
+    said = "3 letters hold no error; the logs have the error of 0."
     assert said in triage.stderr
     assert said in checked.stderr
     assert (one["work"], "evidence" in one) == (letter["work"], False)

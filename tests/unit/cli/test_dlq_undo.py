@@ -109,6 +109,33 @@ def test_plan_says_who_moves_the_letters_and_why(
     assert why in made["why"]
 
 
+def test_what_a_task_has_moved_is_found_by_its_content_and_moved_back(terminal: Terminal, tmp_path: Path) -> None:
+    """A message of the same content that was sent before the task is not taken for one of it."""
+    moved(terminal)
+    sqs = terminal.client("sqs")
+    work = sqs.get_queue_url(QueueName="work")["QueueUrl"]
+    sqs.set_queue_attributes(QueueUrl=work, Attributes={"RedrivePolicy": "", "VisibilityTimeout": "30"})
+    sqs.send_message(QueueUrl=work, MessageBody=json.dumps({"order": 2}))
+    terminal.advance(300)
+    sqs.set_queue_attributes(
+        QueueUrl=work,
+        Attributes={"RedrivePolicy": json.dumps({"deadLetterTargetArn": f"{ARN}:failed", "maxReceiveCount": 9})},
+    )
+    file = tmp_path / "p.json"
+    terminal.json("dlq", "plan", "failed", "--to-file", str(file), "--redrive", "1", "--canary", "0")
+    terminal.json("dlq", "redrive", str(file))
+    (taken,) = sqs.receive_message(QueueUrl=work, MaxNumberOfMessages=1)["Messages"]
+    sqs.delete_message(QueueUrl=work, ReceiptHandle=taken["ReceiptHandle"])
+
+    undone = terminal.run("dlq", "undo", str(file), "--yes")
+
+    answers = sorted(one["answer"] for one in json.loads(undone.stdout)["letters"])
+    assert json.loads(taken["Body"]) == {"order": 2}
+    assert (undone.exit_code, answers) == (0, ["move_back", "move_back", "move_back"])
+    assert sorted(one["order"] for one in bodies(terminal, "failed")) == [0, 1, 2]
+    assert bodies(terminal, "work") == []
+
+
 def test_plan_that_a_task_does_not_fit_any_more_goes_letter_by_letter(terminal: Terminal, tmp_path: Path) -> None:
     moved(terminal)
     file = tmp_path / "p.json"

@@ -35,6 +35,18 @@ FAILED: dict[str, Any] = {**ATTEMPT, "code": "Throttled", "message": "slow down"
             {"event": "began", "kind": "lambda", "target": f"{FUNCTION}:live", "delivery_id": "e-1"},
             "function work:live accepted event e-1",
         ),
+        (
+            {
+                "event": "moved",
+                "kind": "redrive",
+                "plan": "plan.json",
+                "why": "m-1",
+                "led_to": "m-2",
+                "source": DEAD,
+                "target": QUEUE,
+            },
+            "dead letter m-1 was sent again from queue orders-dlq to queue orders as m-2, by plan.json",
+        ),
         ({**ATTEMPT, "state": "delivered", "led_to": "m-1"}, "attempt 2 succeeded and sent message m-1"),
         ({**ATTEMPT, "state": "delivered"}, "attempt 2 succeeded"),
         (

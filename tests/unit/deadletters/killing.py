@@ -24,6 +24,7 @@ from botocore.config import Config
 from redrive.core.errors import UserError
 from redrive.deadletters.account import Account
 from redrive.deadletters.causes import cause_of
+from redrive.deadletters.contents import Contents
 from redrive.deadletters.destinations import Destination, To
 from redrive.deadletters.envelopes import read_letter
 from redrive.deadletters.gates import Refusal
@@ -35,6 +36,7 @@ from redrive.deadletters.ports import Ports
 from redrive.deadletters.running import Redriving
 from redrive.deadletters.sending import Sender
 from redrive.deadletters.sorting import Wishes
+from redrive.deadletters.streams import Streams
 from redrive.deadletters.watching import FirstLetters
 from redrive.testing.world import World
 
@@ -150,7 +152,11 @@ class Stage:
     """What the function was given."""
     disk: bytes = b""
     exported: list[str] = field(default_factory=list)
+    told: set[str] = field(default_factory=set)
+    """The ids of the letters of which the server was told that they were sent again."""
     watch: FirstLetters | None = None
+    fetches: bool = False
+    """Whether the work of letters is fetched from streams."""
     _saved: Any = None
     _clients: dict[str, Any] = field(default_factory=dict)
 
@@ -163,6 +169,7 @@ class Stage:
         self.world.store.load(self._saved)
         self.disk = b""
         self.exported.clear()
+        self.told.clear()
         self.done.clear()
         return self
 
@@ -190,10 +197,15 @@ class Stage:
             life.place()
             self.exported.extend(letter.message_id for letter in letters)
 
+        def tell(_: Destination, letters: Sequence[tuple[Letter, str]]) -> None:
+            life.place()
+            self.told.update(letter.message_id for letter, _ in letters)
+
         ports = Ports(
             sqs, Sender(lambda service: self.client(service, life)), journal, self.world.clock.now,
             lambda seconds: self.world.advance(seconds=seconds) if seconds else None, lambda: (), export, (Careful(),),
-            receives=3, watch=self.watch,
+            receives=3, watch=self.watch, tell=tell,
+            contents=self._contents(life) if self.fetches else None,
         )  # fmt: skip
         hidden = Hidden(sqs, self.queue, io.StringIO(), hidden_s=HIDDEN_S, wait_s=0, now=self.world.clock.now)
         run = parts.run(self.plan, ports, hidden, wishes)
@@ -201,6 +213,12 @@ class Stage:
             if number > ROUNDS_MAX:
                 raise UserError("the run does not end")
         return run.account
+
+    def _contents(self, life: Life) -> Contents:
+        def client(service: str) -> MortalClient:
+            return self.client(service, life)
+
+        return Contents(client, Streams(client, self.world.clock.now))
 
     def left(self) -> set[str]:
         """The names of the letters in the dead-letter queue."""
@@ -229,14 +247,7 @@ def mixed_stage() -> Iterator[Stage]:
     sqs = world.client("sqs")
     done: list[str] = []
 
-    def work(event: Any, _: object) -> None:
-        done.append(event["name"])
-
-    world.functions.register("worker", work)
-    role = world.client("iam").create_role(RoleName="worker", AssumeRolePolicyDocument=json.dumps(TRUST))["Role"]["Arn"]
-    world.client("lambda").create_function(
-        FunctionName="worker", Runtime="python3.12", Handler="index.handler", Code={"ZipFile": _packed()}, Role=role
-    )
+    make_worker(world, lambda event: done.append(event["name"]))
     told = _told_queue(world)
     dead, orders = moved(world, [f"order-{number}" for number in range(13)] + ["order-gated"], fifo=False)
     for name, code in CODES.items():
@@ -251,6 +262,24 @@ def mixed_stage() -> Iterator[Stage]:
     stage.save()
     yield stage
     world.close()
+
+
+def make_worker(world: World, work: Callable[[Any], object]) -> str:
+    """The function that does the work; answers the ARN of its role."""
+
+    def handler(event: Any, _: object) -> None:
+        work(event)
+
+    world.functions.register("worker", handler)
+    iam = world.client("iam")
+    role = str(iam.create_role(RoleName="worker", AssumeRolePolicyDocument=json.dumps(TRUST))["Role"]["Arn"])
+    everything = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [everything]})
+    iam.put_role_policy(RoleName="worker", PolicyName="all", PolicyDocument=document)
+    world.client("lambda").create_function(
+        FunctionName="worker", Runtime="python3.12", Handler="index.handler", Code={"ZipFile": packed()}, Role=role
+    )
+    return role
 
 
 def _told_queue(world: World) -> str:
@@ -371,6 +400,8 @@ def faults(stage: Stage, account: Account) -> list[str]:
     left, exported = stage.left(), {stage.letters.get(one, one) for one in stage.exported}
     found = [f"{name} was sent {count} times" for name, count in delivered.items() if count > 1]
     found += [f"{name} passed its gate" for name in delivered if "gated" in name]
+    told = {stage.letters[one] for one in stage.told}
+    found += [f"{name} was sent, and nobody was told" for name in set(delivered) - told - left]
     for name in stage.letters.values():
         is_there, is_done = name in left, name in delivered or name in exported
         if not is_there and not is_done:
@@ -416,7 +447,7 @@ def fifo_faults(stage: Stage, account: Account) -> list[str]:
     return [*found, *(f"{one} is doubtful" for one in account.doubtful)]
 
 
-def _packed() -> bytes:
+def packed() -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("index.py", "def handler(event, context): pass\n")

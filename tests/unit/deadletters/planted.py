@@ -10,12 +10,14 @@ from typing import Any
 from redrive.core.clock import Instant
 from redrive.deadletters.account import Account
 from redrive.deadletters.destinations import Destination
+from redrive.deadletters.group_order import GroupOrder
 from redrive.deadletters.hiding import Held
 from redrive.deadletters.journal import Doubt, Journal, Known
 from redrive.deadletters.letter import Letter
 from redrive.deadletters.running import Redriving
 from redrive.deadletters.sorting import Sorter
 from tests.unit.deadletters.killing import Parts, Stage, faults, fifo_faults, fifo_stage, mixed_stage
+from tests.unit.deadletters.killing_batches import batch_stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +43,33 @@ class ExportsAfterDeleting(Redriving):
         super()._discard(discards)
 
 
-class SendsGroupsAtOnce(Redriving):
-    def _wave(self, left: Any) -> Any:
+class GroupsAtOnce(GroupOrder):
+    def wave(self, left: Any, letter_of: Any) -> Any:
         return list(reversed(left)), []
 
 
-class PassesLettersThatStay(Redriving):
-    def _is_blocked(self, letter: Letter) -> bool:
+class StoppedGroupsGoOn(GroupOrder):
+    def is_stopped(self, letter: Letter) -> bool:
         return False
+
+
+class SendsGroupsAtOnce(Redriving):
+    def rounds(self) -> Iterator[Account]:
+        self._order.__class__ = GroupsAtOnce
+        return super().rounds()
+
+
+class PassesLettersThatStay(Redriving):
+    def rounds(self) -> Iterator[Account]:
+        self._order.__class__ = StoppedGroupsGoOn
+        return super().rounds()
+
+
+class TellsOnlyItsOwn(Redriving):
+    """What a killed run has sent, and not told, is deleted by the next one without a word."""
+
+    def _tell_again(self, finished: Sequence[Held]) -> None:
+        pass
 
 
 class AnnouncesAfterSending(Journal):
@@ -69,6 +90,21 @@ class ForgetsWhatWasSent(Journal):
     def known(self, message_id: str) -> Known | None:
         known = super().known(message_id)
         return None if known is Known.SENT else known
+
+
+class ResendsInItsStage(Journal):
+    """A stage that goes on after a kill takes what it has sent itself for what earlier stages have sent."""
+
+    def begin_stage(self, number: int, at: Instant) -> frozenset[str]:
+        super().begin_stage(number, at)
+        return self.returning
+
+
+class ForgetsStages(Journal):
+    """Letters that came back stay in each stage."""
+
+    def begin_stage(self, number: int, at: Instant) -> frozenset[str]:
+        return frozenset()
 
 
 class ResendsSilently(Sorter):
@@ -103,6 +139,15 @@ PLANTED = (
     Planted("forgets what was sent", Parts(journal=ForgetsWhatWasSent)),
     Planted("resends doubtful letters silently", Parts(run=RunThatResendsSilently)),
     Planted("opens gates silently", Parts(run=RunThatOpensGates)),
+    Planted("tells only what it has sent itself", Parts(run=TellsOnlyItsOwn)),
+    Planted("gives a batch twice whose answer was lost", Parts(run=RunThatResendsSilently), batch_stage),
+    Planted("deletes a batch before its function has answered", Parts(run=DeletesBeforeSending), batch_stage),
     Planted("sends a message group at once", Parts(run=SendsGroupsAtOnce), fifo_stage, fifo_faults),
     Planted("passes a letter that stays", Parts(run=PassesLettersThatStay), fifo_stage, fifo_faults),
 )
+
+PLANTED_IN_STAGES = {
+    "sends again what came back in its own stage": Parts(journal=ResendsInItsStage),
+    "does not send again what came back": Parts(journal=ForgetsStages),
+}
+"""Defects of a recovery in stages."""

@@ -130,7 +130,7 @@ def test_gate_says_what_became_of_the_execution_that_a_letter_names(
     else:
         refused(stub, "describe_execution", "ExecutionDoesNotExist")
 
-    found = finding_of(lambda _: client, NAMED, f"{MACHINE}:production")
+    found = finding_of(lambda _: client, NAMED, Destination(To.STATE_MACHINE, f"{MACHINE}:production"))
 
     assert found is not None
     assert found.answer is expected
@@ -139,4 +139,4 @@ def test_gate_says_what_became_of_the_execution_that_a_letter_names(
 def test_letter_that_names_no_execution_asks_nothing(states: tuple[Any, Stubber]) -> None:
     client, _ = states
 
-    assert finding_of(lambda _: client, UNNAMED, MACHINE) is None
+    assert finding_of(lambda _: client, UNNAMED, TO) is None

@@ -16,7 +16,9 @@ from tests.unit.deadletters.killing import (
     mixed_stage,
     places_of,
 )
-from tests.unit.deadletters.planted import PLANTED, Planted
+from tests.unit.deadletters.killing_batches import batch_stage
+from tests.unit.deadletters.killing_recovery import killed_recovery, recovery_stage
+from tests.unit.deadletters.planted import PLANTED, PLANTED_IN_STAGES, Planted
 
 PARTS = Parts()
 pytestmark = pytest.mark.sqlite("restores what a store in memory had")
@@ -44,6 +46,30 @@ def test_killed_run_loses_nothing_sends_nothing_twice_and_passes_no_gate() -> No
     assert {place: one for place, one in found.items() if one} == {}
     assert last > 100
     assert doubted > 0
+
+
+def test_killed_run_of_batches_loses_none_and_gives_none_to_anybody_twice() -> None:
+    """To a function, which answers whether a batch is done, to a queue, and to another stream."""
+    found = {}
+    with batch_stage() as stage:
+        last = places_of(stage)
+        for place in range(1, last + 1):
+            found[place] = faults(stage, killed(stage.again(), PARTS, [place], loses_power=place % 2 == 0))
+
+    assert {place: one for place, one in found.items() if one} == {}
+    assert last > 40
+
+
+def test_killed_recovery_goes_on_and_tries_nothing_more_often_than_its_stages() -> None:
+    """A letter that came back is sent again by a later stage, and done once."""
+    found, life = {}, Life()
+    with recovery_stage() as recovering:
+        recovering.go(PARTS, life)
+        for place in range(0, life.places + 1, 2):
+            found[place] = killed_recovery(recovering, PARTS, place)
+
+    assert {place: one for place, one in found.items() if one} == {}
+    assert life.places > 50
 
 
 @pytest.mark.parametrize("first", [1, 2, 3])
@@ -80,6 +106,18 @@ def test_planted_defect_is_found(planted: Planted) -> None:
         for place in range(0, places_of(stage) + 1, 3):
             account = killed(stage.again(), planted.parts, [place], loses_power=planted.loses_power)
             found += planted.check(stage, account)
+            if found:
+                break
+
+    assert found
+
+
+@pytest.mark.parametrize("parts", PLANTED_IN_STAGES.values(), ids=PLANTED_IN_STAGES.keys())
+def test_planted_defect_of_a_recovery_is_found(parts: Parts) -> None:
+    found: list[str] = []
+    with recovery_stage() as recovering:
+        for place in range(1, 60):
+            found += killed_recovery(recovering, parts, place)
             if found:
                 break
 

@@ -146,6 +146,16 @@ def test_key_that_nobody_named_and_is_not_found_proves_nothing(world: World) -> 
     assert (found.gate, found.answer) == ("ledger", Answer.CAUTION)
 
 
+def test_row_under_the_message_id_is_told_since_a_redrive_changes_that_id(world: World) -> None:
+    ledger, token = begun(world, "m-1")
+    ledger.fail(token, "no")
+    memory = LedgerMemory(world.client("dynamodb"), TABLE, KeySource(), world.clock.now)
+
+    (found,) = memory.findings([of_queue("hello", sent_at=world.now)])
+
+    assert told(found) == [("ledger", Answer.GO), ("key", Answer.CAUTION)]
+
+
 def test_many_letters_are_read_a_hundred_keys_at_a_time(world: World) -> None:
     for number in range(0, 250, 2):
         ledger, token = begun(world, f"o-{number}")

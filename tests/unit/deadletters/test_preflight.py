@@ -164,6 +164,13 @@ def test_letter_that_was_cut_is_refused(world: World) -> None:
     assert [answer for answer, _ in of_gate(examined(world, letter), "whole")] == [Answer.REFUSE]
 
 
+def test_placeholder_that_scheduler_does_not_know_is_refused_since_all_work_has_one_key(world: World) -> None:
+    found = of_gate(examined(world, of_queue('{"execution_id": "<aws.scheduler.execution_id>"}')), "key")
+
+    assert [answer for answer, _ in found] == [Answer.REFUSE]
+    assert "<aws.scheduler.execution_id>" in found[0][1]
+
+
 def test_parser_of_the_handler_decides_what_parses(world: World) -> None:
     taken = examined(world, of_queue("{}"), parse=json.loads)
     refused = examined(world, of_queue("{"), parse=json.loads)

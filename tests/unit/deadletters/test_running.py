@@ -83,8 +83,8 @@ def test_letter_that_came_back_is_sent_again_by_a_run_that_may_and_once_only(sta
     stage.world.advance(minutes=11)
     stage.delivered()
 
-    again = stage.run(Parts(), Life(), Wishes(resend_returned=True))
-    after = stage.run(Parts(), Life(), Wishes(resend_returned=True))
+    again = stage.run(Parts(), Life(), Wishes(stage=2))
+    after = stage.run(Parts(), Life(), Wishes(stage=2))
 
     assert again is not None
     assert after is not None
@@ -274,7 +274,17 @@ def test_plan_is_read_as_it_was_written(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"redrive_plan": 1}', '{"redrive_plan": 1, "queue": "q", "groups": [1]}']
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"redrive_plan": 1}',
+        '{"redrive_plan": 1, "queue": "q", "groups": [1]}',
+        '{"redrive_plan": 1, "queue": "q", "groups": [], "repairs": {}}',
+        '{"redrive_plan": 1, "queue": "q", "groups": [], "repairs": [{"kind": "delete queue", "resource": "r"}]}',
+        '{"redrive_plan": 1, "queue": "q", "groups": [], "repairs": [{"kind": "enable rule"}]}',
+    ],
 )
 def test_text_that_is_no_plan_is_refused(text: str) -> None:
     with pytest.raises(MalformedPlan):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from redrive.core.clock import DAY_MS, MINUTE_MS, SECOND_MS, VirtualClock
+from redrive.core.connected_calls import ConnectedCall
 from redrive.core.documents import Document
 from redrive.core.entropy import SeededEntropy
 from redrive.core.errors import ServiceError
@@ -114,6 +115,12 @@ class Post:
 
     def publish_read_call(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
         raise AssertionError("no call is recorded here")
+
+    def connection(self, tx: Transaction, caller: Caller, arn: str) -> ConnectedCall | None:
+        raise NotImplementedError
+
+    def connection_refused(self, tx: Transaction, arn: str, headers: Sequence[tuple[str, str]]) -> None:
+        raise NotImplementedError
 
     def vended_log_types(self, tx: Transaction, resource_arn: str) -> frozenset[str]:
         return frozenset()

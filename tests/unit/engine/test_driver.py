@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -15,7 +16,7 @@ from redrive.delivery.outside.invocation import Invocation, InvocationResult, In
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.engine.build import build_workers
 from redrive.engine.driver import RealTime, VirtualDrive
-from redrive.engine.engine import Engine
+from redrive.engine.engine import Claimed, Engine
 from redrive.store.api import Step, Transaction
 from redrive.store.tables.deliveries import OUTSIDE
 from redrive.testing.world import World
@@ -226,3 +227,68 @@ def test_defect_of_one_worker_holds_up_no_other_in_real_time() -> None:
     begun = transactions_until_sent(world, engine)
 
     assert begun > 2
+
+
+class Watched:
+    """An invoker that counts its runs."""
+
+    def __init__(self) -> None:
+        self.ran = threading.Semaphore(0)
+
+    def invoke(self, invocation: Invocation) -> InvocationResult:
+        self.ran.release()
+        return InvocationResult(InvocationStatus.OK, payload=b"null")
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def joining(driver: RealTime) -> Step[object]:
+    """The claim that joins a commit, as soon as the driver's own thread rests."""
+    claim: Step[object] | None = None
+    ends_at = time.monotonic() + 60
+    while claim is None and time.monotonic() < ends_at:
+        claim = driver.follow(frozenset({"due"}))
+    assert claim is not None
+    return claim
+
+
+def test_work_that_a_step_makes_due_is_claimed_in_the_commit_of_the_step() -> None:
+    """Whoever waits for the work awaits one disk, not two. After a claim that found nothing, none joins for 5 ms."""
+    world = World()
+    role = world.client("iam").create_role(RoleName="work", AssumeRolePolicyDocument=json.dumps(TRUST))["Role"]["Arn"]
+    world.client("lambda").create_function(
+        FunctionName="work", Role=role, Runtime="python3.12", Handler="app.handler", Code={"ZipFile": archive()}
+    )
+    world.settle()
+    invoker, guard = Watched(), threading.Lock()
+
+    def run(step: Step[T]) -> T:
+        with guard:
+            return world.store.run(step)
+
+    engine = Engine(run, world.engine.registry, build_workers(log=SilentLog()), invoker, SilentLog())
+    driver = RealTime(engine, world.clock, SilentLog(), slots=4)
+    before_it_starts = driver.follow(frozenset({"due"}))
+    driver.start()
+    claim, caller = joining(driver), world.caller()
+    event = {"FunctionName": "work", "InvocationType": "Event", "Payload": b"{}"}
+
+    def invoke_and_claim(tx: Transaction) -> object:
+        engine.registry.begin(tx, caller, "lambda", "Invoke", event)
+        return claim(tx)
+
+    claimed = run(invoke_and_claim)
+    driver.followed(claimed)
+    has_run = invoker.ran.acquire(timeout=60)
+    fruitless = run(joining(driver))
+    driver.followed(fruitless)
+    at_once = driver.follow(frozenset({"due"}))
+    driver.stop()
+
+    assert before_it_starts is None
+    assert isinstance(claimed, Claimed)
+    assert len(claimed.attempts) == 1
+    assert has_run
+    assert isinstance(fruitless, Claimed)
+    assert (fruitless.attempts, at_once) == ((), None)

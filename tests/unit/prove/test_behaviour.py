@@ -75,14 +75,16 @@ def with_its_code(patch: pytest.MonkeyPatch, proved: Callable[[], Verdict]) -> t
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-@pytest.mark.parametrize("name", [*HANDLERS, "safe", "powertools_replaced"])
+@pytest.mark.parametrize(
+    ("name", "faults"), [*((name, 2) for name in HANDLERS), ("safe", 2), ("powertools_replaced", 1)]
+)
 def test_histories_are_the_same_with_and_without_code(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, faults: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if name in HANDLERS:
         (tmp_path / f"app_{name}.py").write_text(HANDLERS[name])
     subject = subject_of(f"app_{name}:handler", tmp_path) if name in HANDLERS else example(name)
-    options = Options(faults=2)
+    options = Options(faults=faults)
 
     with watched(monkeypatch) as quick:
         verdict = prove(subject, options)

@@ -6,6 +6,7 @@ import json
 import random
 import time
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import boto3
@@ -95,6 +96,37 @@ def test_ids_times_latencies_and_attempts_may_differ(proved: Prover) -> None:
         )  # fmt: skip
 
     assert proved(handler, bodies=ORDER, faults=2).counterexample is None
+
+
+def set_under_its_version(name: str) -> Callable[[Any, Any], None]:
+    """A handler that sets a state twice, each time if nobody else has written meanwhile."""
+
+    def handler(event: Any, context: Any) -> None:
+        key = {"id": {"S": "acc"}}
+        for state in ("open", "paid"):
+            item = client().get_item(TableName="accounts", Key=key).get("Item", {})
+            number = int(item.get(name, {"N": "0"})["N"])
+            client().update_item(
+                TableName="accounts", Key=key, UpdateExpression="SET #n = :next, #s = :state",
+                ConditionExpression="attribute_not_exists(#n) OR #n = :known",
+                ExpressionAttributeNames={"#n": name, "#s": "state"},
+                ExpressionAttributeValues={
+                    ":next": {"N": str(number + 1)}, ":known": {"N": str(number)}, ":state": {"S": state},
+                },
+            )  # fmt: skip
+
+    return handler
+
+
+def test_version_that_the_write_asks_for_counts_attempts(proved: Prover) -> None:
+    assert proved(set_under_its_version("version"), bodies=ORDER).counterexample is None
+
+
+def test_number_that_the_write_asks_for_and_that_is_no_version_is_compared(proved: Prover) -> None:
+    found = proved(set_under_its_version("payments"), bodies=ORDER).counterexample
+
+    assert found is not None
+    assert found.violation.rule in (Rule.ONCE, Rule.SAME)
 
 
 def test_set_of_ids_may_have_one_more(proved: Prover) -> None:

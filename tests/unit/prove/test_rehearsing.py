@@ -173,3 +173,67 @@ def test_work_whose_message_stays_in_a_queue_that_the_handler_receives_from_is_n
     verdict = prove(subject_of("app_tried:handler", tmp_path), Options(faults=1))
 
     assert verdict.counterexample is None
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "value"),
+    [
+        ("if order['path'].split('/')[2] != 'CloudTrail': return", "path", "sample/part2/CloudTrail"),
+        ("key = 'rows'\nfor row in order[key]: row['sku']", "rows", [{"sku": "sample-sku"}]),
+        ("if os.environ['MODE'] != order['mode']: return", "mode", "sample-mode"),
+    ],
+)
+def test_what_leads_past_the_work_says_what_to_change(tmp_path: Path, code: str, name: str, value: object) -> None:
+    verdict = proved(tmp_path, of_message(code))
+
+    assert body_of(verdict)[name] == value
+
+
+def test_function_that_takes_the_members_of_a_message_gets_those_that_it_takes(tmp_path: Path) -> None:
+    head = "from dataclasses import dataclass\n@dataclass\nclass Order:\n    sku: str\n    lines: list\n"
+    verdict = proved(tmp_path, f"Order(**json.loads(event['Records'][0]['body']))\n{PUT}", head)
+
+    assert body_of(verdict) == {"sku": "sample-sku", "lines": []}
+
+
+def test_member_that_the_handler_writes_itself_is_not_in_its_message(tmp_path: Path) -> None:
+    code = "if 'done' in order: return\norder['done'] = order['sku']\nprint(order['done'])"
+    verdict = proved(tmp_path, of_message(code))
+
+    assert body_of(verdict) == {"sku": "sample-sku"}
+
+
+def test_variable_that_is_compared_in_vain_gets_another_value(tmp_path: Path) -> None:
+    verdict = proved(tmp_path, f"if os.environ['MODE'].lower() not in ('on', 'yes'): return\n{PUT}")
+
+    assert "'on'" in verdict.assumptions["variable MODE"]
+
+
+def test_variable_that_is_asked_for_by_a_computed_name_and_is_none_is_set(tmp_path: Path) -> None:
+    verdict = proved(tmp_path, f"name = 'TARGET_' + 'TABLE'\nos.getenv(name).lower()\n{PUT}")
+
+    assert "sample-table" in verdict.assumptions["variable TARGET_TABLE"]
+
+
+def test_object_gets_the_tags_and_the_metadata_that_the_handler_asks_for(tmp_path: Path) -> None:
+    verdict = proved(
+        tmp_path,
+        "s3 = boto3.client('s3')\nplace = {'Bucket': 'inbox', 'Key': 'a.txt'}\n"
+        "listed = s3.get_object_tagging(**place)['TagSet']\ntags = [one for one in listed if one['Key'] == 'owner']\n"
+        "kind = s3.head_object(**place)['Metadata'].get('kind')\n"
+        f"if not tags or kind != 'invoice': return\n{PUT}",
+    )
+
+    assert "owner of the tags of the object inbox/a.txt" in verdict.assumptions
+    assert "'invoice'" in verdict.assumptions["kind of the metadata of the object inbox/a.txt"]
+
+
+def test_compressed_object_is_filled_as_its_text_is(tmp_path: Path) -> None:
+    verdict = proved(
+        tmp_path,
+        "body = boto3.client('s3').get_object(Bucket='inbox', Key='log.json.gz')['Body'].read()\n"
+        f"for one in json.loads(gzip.decompress(body))['Records']:\n    if one['eventName'] == 'Put': {PUT}",
+        "import gzip\n",
+    )
+
+    assert verdict.effects == {"item in seen": 1}

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 
 import pytest
-from botocore.loaders import Loader
 
 from redrive.prove.calls import verbs
 from redrive.prove.calls.calls import Call
+from tests.support.models import every_service
 
 
 @functools.cache
 def operations() -> tuple[tuple[str, str], ...]:
-    return tuple(_operations(Loader()))
-
-
-def _operations(loader: Loader) -> Iterator[tuple[str, str]]:
-    for service in loader.list_available_services("service-2"):
-        for operation in loader.load_service_model(service, "service-2")["operations"]:
-            yield service, operation
+    return tuple((service, operation) for service, model in every_service() for operation in model["operations"])
 
 
 def test_every_operation_of_every_service_is_a_read_or_a_write() -> None:
@@ -70,6 +63,11 @@ def test_what_computes_an_answer_is_a_read(service: str, operation: str) -> None
 )  # fmt: skip
 def test_what_leaves_something_is_a_write(service: str, operation: str) -> None:
     assert Call(service, operation, "").changes
+
+
+def test_transcript_is_a_write_where_the_call_names_a_place_for_it() -> None:
+    assert not Call("transcribe", "TranscribeAudio", "", {"Media": {}}).changes
+    assert Call("transcribe", "TranscribeAudio", "", {"OutputConfiguration": {"S3": {}}}).changes
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from redrive.core.clock import VirtualClock
+from redrive.core.connected_calls import ConnectedCall
 from redrive.core.documents import Document
 from redrive.core.entropy import SeededEntropy
 from redrive.core.leniency import OnUnknown
@@ -74,6 +75,12 @@ class NoServices:
 
     def publish_read_call(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
         raise AssertionError("no call is recorded here")
+
+    def connection(self, tx: Transaction, caller: Caller, arn: str) -> ConnectedCall | None:
+        raise NotImplementedError
+
+    def connection_refused(self, tx: Transaction, arn: str, headers: Sequence[tuple[str, str]]) -> None:
+        raise NotImplementedError
 
     def vended_log_types(self, tx: Transaction, resource_arn: str) -> frozenset[str]:
         return frozenset()

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from redrive.core.errors import Bug
-from redrive.store.api import Transaction
+from redrive.core.errors import Bug, Conflict
+from redrive.store.api import Step, Transaction
 from redrive.store.group import GroupCommit
 from redrive.store.sqlite import SqliteStore
 from tests.unit.store.conftest import open_store
@@ -236,3 +237,100 @@ def test_store_that_does_not_say_that_it_defers_the_sync_awaits_the_disk_each_ti
     group.close()
 
     assert pragmas(statements) == ["COMMIT"]
+
+
+class Counting:
+    """A follower of what is notified as `due`: it sets a timer by what it is told, and remembers its results."""
+
+    def __init__(self, *, fails: bool = False) -> None:
+        self.asked: list[frozenset[str]] = []
+        self.results: list[object] = []
+        self._fails = fails
+
+    def follow(self, topics: AbstractSet[str]) -> Step[object] | None:
+        self.asked.append(frozenset(topics))
+        return self._step if "due" in topics else None
+
+    def followed(self, result: object) -> None:
+        self.results.append(result)
+
+    def _step(self, tx: Transaction) -> str:
+        tx.timers.set("kind", "followed", 1)
+        if self._fails:
+            raise ValueError("a defect")
+        return "followed"
+
+
+def notify(tx: Transaction, *, topic: str) -> str:
+    tx.timers.set("kind", topic, 1)
+    tx.notify(topic)
+    return topic
+
+
+def turned(store: SqliteStore, follower: Counting, topics: Sequence[str]) -> tuple[list[object], list[str]]:
+    """The answers of steps that notify these topics in one batch, and the statements that committed."""
+    tasks: list[Callable[[], None]] = []
+    statements: list[str] = []
+    answers: list[object] = []
+    store.connection.set_trace_callback(statements.append)
+    group = GroupCommit(store, post=tasks.append, post_commit=tasks.append)
+    group.accompany(follower)
+    for topic in topics:
+        group.submit(partial(notify, topic=topic), answers.append)
+    while tasks:
+        tasks.pop(0)()
+    return answers, [one for one in statements if one in ("COMMIT", "ROLLBACK")]
+
+
+def test_follower_shares_the_commit_of_what_has_made_work_due(store: SqliteStore) -> None:
+    follower = Counting()
+
+    answers, ends = turned(store, follower, ["other", "due"])
+
+    assert (answers, follower.results, ends) == (["other", "due"], ["followed"], ["COMMIT"])
+    assert store.run(lambda tx: tx.timers.get("kind", "followed")) == 1
+
+
+def test_follower_is_not_asked_when_nothing_is_notified_and_may_decline(store: SqliteStore) -> None:
+    follower = Counting()
+    group = GroupCommit(store)
+    group.accompany(follower)
+
+    group.run(partial(set_timer, number=1))
+    group.run(partial(notify, topic="other"))
+    group.close()
+
+    assert (follower.asked, follower.results) == ([frozenset({"other"})], [])
+
+
+def test_follower_that_fails_takes_nothing_of_the_others_along(store: SqliteStore) -> None:
+    """The batch runs again with savepoints, and the follower is asked again."""
+    follower = Counting(fails=True)
+
+    answers, ends = turned(store, follower, ["due"])
+
+    assert (answers, ends, len(follower.asked)) == (["due"], ["ROLLBACK", "COMMIT"], 2)
+    assert [repr(result) for result in follower.results] == ["ValueError('a defect')"]
+    assert store.run(lambda tx: [tx.timers.get("kind", name) for name in ("due", "followed")]) == [1, None]
+
+
+def test_follower_hears_of_a_batch_that_failed(store: SqliteStore) -> None:
+    """Otherwise it would wait for its result for ever."""
+    follower = Counting(fails=True)
+    tasks: list[Callable[[], None]] = []
+    answers: list[object] = []
+    group = GroupCommit(store, post=tasks.append, post_commit=tasks.append)
+    group.accompany(follower)
+    runs: list[int] = []
+
+    def conflicts_when_it_runs_again(tx: Transaction) -> None:
+        tx.notify("due")
+        runs.append(len(runs))
+        if len(runs) > 1:
+            raise Conflict("another was first")
+
+    group.submit(conflicts_when_it_runs_again, answers.append)
+    while tasks:
+        tasks.pop(0)()
+
+    assert [type(answer) for answer in (*answers, *follower.results)] == [Conflict, Conflict]

@@ -375,3 +375,24 @@ def test_report_on_somebody_elses_file_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(UserError, match="not a redrive store"):
         report_on(tmp_path / FILE)
+
+
+def test_store_in_memory_has_the_schema_of_a_store_in_a_file(tmp_path: Path) -> None:
+    """The one is a copy, the other one is migrated in its place."""
+    in_file, in_memory = open_store(tmp_path / FILE), opening.open_memory().connection
+
+    for what in ("SELECT * FROM sqlite_schema", "PRAGMA user_version", "PRAGMA application_id"):
+        assert in_memory.execute(what).fetchall() == in_file.connection.execute(what).fetchall()
+    in_memory.close()
+    in_file.close()
+
+
+def test_stores_in_memory_share_nothing() -> None:
+    first, second = opening.open_memory().connection, opening.open_memory().connection
+
+    first.execute("INSERT INTO timers VALUES ('kind', 'key', 1)")
+
+    assert first.execute("SELECT count(*) FROM timers").fetchall() == [(1,)]
+    assert second.execute("SELECT count(*) FROM timers").fetchall() == [(0,)]
+    first.close()
+    second.close()

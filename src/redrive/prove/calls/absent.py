@@ -27,6 +27,16 @@ _ABSENT = MappingProxyType(
     }
 )
 """The errors of a resource that is not there, by service."""
+_UNSERVED = MappingProxyType({("lambda", "Invoke"): "TenantId", ("lambda", "InvokeAsync"): "TenantId"})
+"""Parameters that say how AWS runs a function, and that the engine does not serve: the function runs without them."""
+
+
+def served_params(call: Call) -> Params:
+    """The parameters of a call that the engine is asked with."""
+    unserved = _UNSERVED.get((call.service, call.operation))
+    if unserved is None or unserved not in call.params:
+        return call.params
+    return {name: value for name, value in call.params.items() if name != unserved}
 
 
 def guessed_answer(call: Call, answer: Params, output: StructureShape | None) -> Params | None:

@@ -5,7 +5,7 @@ rows:
     - {id: o-1, total: 12}
 objects:
   - {bucket: inbox, key: a.csv, body: "id,total"}
-  - {bucket: inbox, key: b.csv, file: b.csv}
+  - {bucket: inbox, key: b.csv, file: b.csv, tags: {state: new}, metadata: {version: "2"}}
 messages:
   jobs: [{id: job-1}]
 secrets:
@@ -77,6 +77,8 @@ class GivenObject:
     bucket: str
     key: str
     body: bytes
+    tags: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,7 @@ def _messages(queue: str, listed: object) -> tuple[str, ...]:
 
 def _given_object(one: object, folder: Path) -> GivenObject:
     members = mapping_of(one)
-    unknown = sorted(set(members) - {"bucket", "key", "body", "file"})
+    unknown = sorted(set(members) - {"bucket", "key", "body", "file", "tags", "metadata"})
     if unknown:
         raise _wrong(f"A given object has no member {unknown[0]!r}.", "objects")
     for name in ("bucket", "key"):
@@ -201,11 +203,15 @@ def _given_object(one: object, folder: Path) -> GivenObject:
     bucket, key = str(members["bucket"]), str(members["key"])
     if ("body" in members) == ("file" in members):
         raise _wrong(f"The object {bucket}/{key} has either a body or a file.", "objects")
+    tags, metadata = (
+        {str(each): _text(value) for each, value in mapping_of(members.get(name)).items()}
+        for name in ("tags", "metadata")
+    )
     if "body" in members:
-        return GivenObject(bucket, key, _text(members["body"]).encode())
+        return GivenObject(bucket, key, _text(members["body"]).encode(), tags, metadata)
     file = folder / str(members["file"])
     try:
-        return GivenObject(bucket, key, file.read_bytes())
+        return GivenObject(bucket, key, file.read_bytes(), tags, metadata)
     except OSError as error:
         raise UserError(
             f"The file {file} of the object {bucket}/{key} cannot be read: {error}.", exit_code=2

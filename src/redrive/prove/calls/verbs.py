@@ -18,8 +18,8 @@ READS = frozenset(
     Agentic Analyze Assume Autocomplete Calculate Carrier Check Classify Compare Contains Converse Count Decapsulate
     Decode Decrypt Derive Describe Detect Discover Domain Download Encapsulate Encrypt Estimate Evaluate Filter Forecast
     Geocode Get Head Infer Introspect Is List Lookup Phone Poll Predict Preview Probe Query Re Read Receive Recognize
-    Render Rerank Rescore Resolve Retrieve Sample Scan Search Select Simulate Snap Suggest Synthesize Test Translate
-    Validate Verify View
+    Render Rerank Rescore Resolve Retrieve Sample Scan Search Select Simulate Snap Suggest Synthesize Test Transcribe
+    Translate Validate Verify View
     """.split()
 )
 """The first words of operations that leave nothing behind."""
@@ -102,6 +102,9 @@ _STATEMENTS: Mapping[str, tuple[str, ...]] = {
 }
 """Operations that do what the text of a statement says, and where the text stands."""
 
+_WRITES_WHEN_GIVEN: Mapping[str, str] = {"transcribe:TranscribeAudio": "OutputConfiguration"}
+"""Operations that only compute an answer, unless a parameter names a place for it."""
+
 
 def verb_of(operation: str) -> str:
     """The verb of an operation's name: `Get` of `BatchGetItem`."""
@@ -115,6 +118,8 @@ def is_read(service: str, operation: str, params: Mapping[str, object] | None = 
     place = _STATEMENTS.get(name)
     if place is not None and params is not None:
         return all(map(is_read_statement, _texts(params, place)))
+    if params is not None and params.get(_WRITES_WHEN_GIVEN.get(name, "")):
+        return False
     return _is_read(name)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 
@@ -73,6 +73,11 @@ class Contents:
     def also_varying(self, others: Iterable[Contents]) -> Contents:
         """The same, without what differs in other comparisons of the clean run."""
         return replace(self, varying=self.varying.union(*(other.varying for other in others)))
+
+    def without(self, paths: Collection[tuple[str, str]]) -> Contents:
+        """The same, without these paths of these kinds."""
+        left_out = {(group, path) for group in self.sizes for kind, path in paths if group[0] == kind}
+        return replace(self, varying=self.varying | left_out)
 
     def varies(self, kind: str, path: str) -> bool:
         """Whether a fact differs between clean runs, and so is not compared."""

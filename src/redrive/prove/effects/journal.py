@@ -24,6 +24,7 @@ from redrive.prove.calls.sorting import Role, Sorting
 from redrive.prove.calls.tokens import KEY_OF_REQUEST, MEMORY_OF_REQUEST, token_of
 from redrive.prove.effects.contents import Facts, facts_of
 from redrive.prove.effects.declared import Declared
+from redrive.prove.effects.versions import versions_of
 
 _IDS = re.compile(
     r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"  # A UUID,
@@ -180,8 +181,9 @@ class Journal:
         item = self._item(call, role)
         self.traces -= {Trace(_deleted(call.target), item.label, item.identity, role)}
         self._set(item)
+        versions = versions_of(call)
         for path in _accumulated(call.params):
-            if not self.sorting.is_ignored(call, path):
+            if path not in versions and not self.sorting.is_ignored(call, path):
                 label = f"{path} of the item {item.label} in {call.target}"
                 self._add_each(Trace(f"increase of {call.target}", label, "", role))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import enum
+import inspect
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from types import FrameType
 
 from redrive.prove.guess.positions import Nothing, enclosing_tests, failing_node, further_steps, statement_at, value_of
 from redrive.prove.guess.reading import EventPath
+from redrive.prove.guess.samples import is_numbers_name, text_for
 from redrive.prove.guess.watched import EVENT, At, Compared, InVain, Observations, WatchedObject, place_of
 
 MENDS_MAX = 8
@@ -93,6 +96,7 @@ def _told(raised: Raised, texts: Mapping[str, At]) -> Iterator[Mend]:
         at = place_of(value_of(node.value, raised.frame)) if isinstance(node, ast.Subscript) else None
         if at is not None:
             yield Mend(at, [])
+    yield from _constructed(raised)
     missing = _MISSING_KEY.search(str(error))
     if missing is not None and (at := _first_place(raised)) is not None:
         yield Mend(at.below(missing[1]))
@@ -112,6 +116,55 @@ def _validated(raised: Raised, texts: Mapping[str, At]) -> Iterator[Mend]:
             yield from _by_schema(
                 rule, wanted, _at(at, [*below, *path]), getattr(error, "value", getattr(error, "instance", None))
             )
+
+
+class Exactly(dict[str, object]):
+    """An object with these members and no others."""
+
+
+def _constructed(raised: Raised) -> Iterator[Mend]:
+    """The members that a function takes which is given an object's members: `Order(**order)`."""
+    node = failing_node(raised.frame, raised.instruction) if isinstance(raised.error, TypeError) else None
+    node = node.value if isinstance(node, ast.Expr) else node
+    if not isinstance(node, ast.Call):
+        return
+    for keyword in node.keywords:
+        at, held = _object_in(keyword.value, raised.frame) if keyword.arg is None else (None, None)
+        called = value_of(node.func, raised.frame)
+        if at is None or not isinstance(held, dict) or not callable(called):
+            continue
+        try:
+            taken = inspect.signature(called).parameters.values()
+        except (TypeError, ValueError):
+            continue
+        if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken):
+            continue
+        named = {one.arg for one in node.keywords}
+        given = [one for one in taken if one.kind is not inspect.Parameter.POSITIONAL_ONLY and one.name not in named]
+        needed = [one for one in given if one.name in held or one.default is inspect.Parameter.empty]
+        yield Mend(at, Exactly({one.name: dict.get(held, one.name) or _of_annotation(one) for one in needed}))
+
+
+def _object_in(node: ast.expr, frame: FrameType) -> tuple[At | None, object]:
+    """The object that an expression has, or that it decodes: `json.loads(record["body"])`."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="loads") | ast.Name(id="loads"), args=[text, *_]):
+            held = value_of(text, frame)
+            try:
+                return place_of(held), json.loads(held) if isinstance(held, str) else None
+            except ValueError:
+                return None, None
+        case _:
+            held = value_of(node, frame)
+            return place_of(held), held
+
+
+def _of_annotation(parameter: inspect.Parameter) -> object:
+    by_name = {kind.__name__: value for kind, value in _OF_TYPE.items() if isinstance(kind, type)}
+    told = getattr(parameter.annotation, "__name__", str(parameter.annotation))
+    if (found := by_name.get(told.partition("[")[0].lower())) is not None and found != "sample":
+        return found
+    return 1 if is_numbers_name(parameter.name) else text_for(parameter.name)
 
 
 _ENVELOPES: Mapping[str, EventPath] = {
@@ -250,7 +303,8 @@ def _of_kind(message: str, node: ast.AST | None) -> list[object]:
     is_loop = isinstance(node, ast.For | ast.comprehension) or "iterable" in message
     by_message: list[tuple[str, list[object]]] = [
         ("must be str, bytes or bytearray, not", [Content.JSON]),
-        (r"string indices must be|has no attribute '(get|items|keys|values|pop|update|setdefault)'|a mapping", [{}]),
+        ("(string|list) indices must be|a mapping", [{}]),
+        ("has no attribute '(get|items|keys|values|pop|update|setdefault)'", [{}]),
         (r"has no attribute '(append|extend|sort|insert)'", [[]]),
         (r"has no attribute '(lower|upper|split|strip|encode|startswith|endswith|replace|format|isdigit)'", ["sample"]),
         ("fromisoformat: argument must be str", ["2025-01-01T00:00:00+00:00"]),

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from redrive.core.documents import dump_json
-from redrive.prove.guess.causes import Content, Mend, path_told
+from redrive.prove.guess.causes import Content, Exactly, Mend, path_told
+from redrive.prove.guess.parts import Member, Part
 from redrive.prove.guess.reading import EventPath, Reading
 from redrive.prove.guess.record_samples import sample_object
 from redrive.prove.guess.samples import is_numbers_name, text_for
@@ -96,9 +97,11 @@ def _is_container(mend: Mend, mends: list[Mend]) -> bool:
 def _put(held: object, path: EventPath, mend: Mend, reading: Reading | None) -> object:
     if not path:
         return _value(held, mend, reading)
-    if isinstance(held, str):
-        return _inside_text(held, path, mend, reading)
     step, rest = path[0], path[1:]
+    if isinstance(step, Part):
+        return step.fill(held if isinstance(held, str) else "", lambda part: _put(part, rest, mend, reading))
+    if isinstance(held, str) and not isinstance(step, Member):
+        return _inside_text(held, path, mend, reading)
     if isinstance(step, int):
         members = list(held) if isinstance(held, list) else []
         first = _put(members[0] if members else None, rest, mend, reading)
@@ -129,6 +132,8 @@ def _value(held: object, mend: Mend, reading: Reading | None) -> object:
             return held if isinstance(held, str) and _is_json(held) else dump_json(held if _holds(held) else {})
         case Content.ANY:
             return value_for(mend.at, reading) if held in (None, "", [], {}) else held
+        case Exactly():
+            return dict(mend.value)
         case list() | dict() if isinstance(held, type(mend.value)) and held:
             return held
         case value:

@@ -55,6 +55,8 @@ class Reading:
     data_class: str = ""
     values: dict[EventPath, object] = field(default_factory=dict)
     """What stands at a path, if a run has shown it: no name decides it then."""
+    is_list: bool = False
+    """Whether the event itself is a list of records, as a pipe gives it: the paths begin as those of an envelope."""
     documents: set[EventPath] = field(default_factory=set)
     """The paths of texts that are read as JSON, other than a message's own body."""
 
@@ -73,7 +75,19 @@ def read_handler(file: Path, function: str) -> Reading:
         found = ((re.search(pattern, source), name) for pattern, name in _DATA_CLASSES)
         reading.data_class = next((name or match[1] for match, name in found if match is not None), "")
         Events(tree, file.name, reading).follow(function)
+        _take_list(reading)
     return reading
+
+
+def _take_list(reading: Reading) -> None:
+    """Read a list of records as those of an envelope, which has them in Records."""
+    listed = {path: place for path, place in reading.paths.items() if path[0] == 0}
+    if not listed or len(listed) < len(reading.paths):
+        reading.paths = {path: place for path, place in reading.paths.items() if path not in listed}
+        return
+    reading.is_list = True
+    reading.paths = {("Records", *path): place for path, place in reading.paths.items()}
+    reading.compared = {("Records", *path): texts for path, texts in reading.compared.items()}
 
 
 def own_files(file: Path) -> Iterator[Path]:
@@ -170,6 +184,7 @@ class Events:
         }
         self._name = name
         self._reading = reading
+        self._written: set[EventPath] = set()
         self._followed: set[tuple[str, tuple[tuple[str, EventPath], ...]]] = set()
 
     def follow(self, function: str) -> None:
@@ -212,9 +227,13 @@ class Events:
                 self._bind(name, value, names)
             case ast.NamedExpr(target=ast.Name(id=name), value=value):
                 self._bind(name, value, names)
+            case ast.Subscript(ctx=ast.Store()):
+                path = self._path(node, names)
+                if path and path not in self._reading.paths:
+                    self._written.add(path)
             case ast.Subscript() | ast.Call():
                 path = self._path(node, names)
-                if path and not _has_default(node):
+                if path and path not in self._written and not _has_default(node):
                     self._note(path, node.lineno)
                 if isinstance(node, ast.Call):
                     self._call(node, names, depth)
@@ -238,6 +257,7 @@ class Events:
         names.pop(name, None)
         if path:
             self._note((*path, 0), over.lineno)
+        if path is not None:
             names[name] = (*path, 0)
         for one in inner:
             self._visit(one, names, depth)

@@ -9,6 +9,19 @@ REGION = "us-east-1"
 BUCKET = "sample-bucket"
 _DESTINATION = re.compile("TARGET|DEST|OUTPUT|RESULT|PROCESSED|CONVERTED|TRANSFORMED|RESIZED|THUMB|ARCHIVE|BACKUP")
 
+_OF_AWS = re.compile(
+    r"AWS_((ACCESS_KEY_ID|SECRET_ACCESS_KEY|(DEFAULT_)?(PROFILE|REGION|OUTPUT)|ACCOUNT_ID|ACCOUNT_ID_ENDPOINT_MODE"
+    r"|CA_BUNDLE|CONFIG_FILE|SHARED_CREDENTIALS_FILE|CREDENTIAL_(FILE|EXPIRATION)|DATA_PATH|DEFAULTS_MODE"
+    r"|EXECUTION_ENV|MAX_ATTEMPTS|RETRY_MODE|NODEJS_CONNECTION_REUSE_ENABLED|PAGER|SIGNATURE_EXPIRATION)$"
+    r"|(SESSION|SECURITY|BEARER|WEB_IDENTITY)_TOKEN|ENDPOINT_URL|IGNORE_CONFIGURED_|ROLE_(ARN|SESSION_NAME)$|CONTAINER_"
+    r"|EC2_METADATA_|METADATA_SERVICE_|LAMBDA_|XRAY_|STS_REGIONAL_|USE_(DUALSTACK|FIPS)_|S3_(US_EAST_1|DISABLE|USE)_"
+    r"|SDK_|CLI_|REQUEST_|RESPONSE_|DISABLE_|SIGV4A_|CSM_|IMDS)"
+)
+"""Variables of AWS's clients and of Lambda. Sources:
+https://docs.aws.amazon.com/sdkref/latest/guide/settings-reference.html and
+https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html#configuration-envvars-runtime
+"""
+
 _RULES: tuple[tuple[str, str], ...] = (
     (r"TOPIC", f"arn:aws:sns:{REGION}:{ACCOUNT}:sample-topic"),
     (r"STATE_?MACHINE|SFN.*ARN|STEP_?FUNCTION", f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:sample-machine"),
@@ -40,6 +53,11 @@ def guessed_value(name: str) -> str:
         if re.search(pattern, name.upper()):
             return value
     return f"sample-{name.lower().replace('_', '-')}"
+
+
+def is_of_aws(name: str) -> bool:
+    """Whether a variable is one that AWS's clients or Lambda read: a user's own may begin with AWS_ as well."""
+    return _OF_AWS.match(name) is not None
 
 
 def of_destination(name: str, value: str) -> str:

@@ -1,13 +1,14 @@
 """Values that know where they come from, for the runs in which guesses are mended.
 
 A handler is given its event, and the answers to its calls, as these values. They are dictionaries, lists, texts and
-numbers, and keep their place through `json.loads` and the decoding of base64. What is looked up in vain, and what texts
-are compared with, is written down. No history of a proof is played with them.
+numbers, and keep their place through `json.loads`, the splitting of texts, and the decoding of base64 and gzip. What is
+looked up in vain, and what texts are compared with, is written down. No history of a proof is played with them.
 """
 
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from types import FrameType, ModuleType
 from typing import Any
 
+from redrive.prove.guess.parts import MEMBER, Part
 from redrive.prove.guess.reading import EventKey, EventPath
 
 NOTES_MAX = 2_000
@@ -127,7 +129,7 @@ class Observations:
     @contextmanager
     def decoding(self) -> Iterator[None]:
         """While entered, `json.loads` and `b64decode` of a value that knows its place give such values."""
-        loads, dump, decode = json.loads, json.dumps, base64.b64decode
+        loads, dump, decode, decompress = json.loads, json.dumps, base64.b64decode, gzip.decompress
 
         def loads_watched(text: str | bytes | bytearray, *args: Any, **named: Any) -> object:
             read: object = loads(text, *args, **named)
@@ -139,6 +141,11 @@ class Observations:
             at = place_of(text)
             return read if at is None else WatchedBytes.of(read, self, at)
 
+        def decompress_watched(content: bytes, *args: Any, **named: Any) -> bytes:
+            read = decompress(content, *args, **named)
+            at = place_of(content)
+            return read if at is None else WatchedBytes.of(read, self, at)
+
         def dump_watched(value: object, *args: Any, **named: Any) -> str:
             text = dump(value, *args, **named)
             at = place_of(value)
@@ -146,7 +153,8 @@ class Observations:
 
         simple = sys.modules.get("simplejson")
         places: list[tuple[ModuleType, str, object]] = [
-            (json, "loads", loads_watched), (json, "dumps", dump_watched), (base64, "b64decode", decode_watched)
+            (json, "loads", loads_watched), (json, "dumps", dump_watched), (base64, "b64decode", decode_watched),
+            (gzip, "decompress", decompress_watched),
         ]  # fmt: skip
         if simple is not None:
             places.append((simple, "loads", loads_watched))  # requests takes it where it is installed.
@@ -238,6 +246,11 @@ class WatchedList(list[object]):
             self._watch.missed(self.redrive_at.below(0), is_required=False)
         return super().__iter__()
 
+    def __bool__(self) -> bool:
+        if not len(self):
+            self._watch.missed(self.redrive_at.below(0), is_required=False)
+        return len(self) > 0
+
     def __deepcopy__(self, memo: object) -> WatchedList:
         return WatchedList(list(self), self._watch, self.redrive_at)
 
@@ -301,6 +314,18 @@ class WatchedText(str):  # noqa: SLOT000 - the place is an attribute.
 
     def replace(self, *args: Any) -> str:
         return self._like(super().replace(*args))
+
+    def split(self, sep: Any = None, maxsplit: Any = -1) -> list[str]:
+        parts = super().split(sep, maxsplit)
+        if type(sep) is not str or maxsplit != -1:
+            return parts
+        places = (self.redrive_at.below(Part.of(sep, number)) for number in range(len(parts)))
+        return [WatchedText.of(part, self._watch, at) for part, at in zip(parts, places, strict=True)]
+
+    def __iter__(self) -> Iterator[str]:
+        """Its characters. Who takes them for members of a list is told by an error that comes of it."""
+        at = At(self.redrive_at.source, (*self.redrive_at.path, MEMBER))
+        return (WatchedText.of(one, self._watch, at) for one in super().__iter__())
 
     def __str__(self) -> str:
         return self

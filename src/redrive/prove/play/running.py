@@ -9,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from redrive.core.clock import Instant
-from redrive.core.documents import load_json
+from redrive.core.documents import dump_json, load_json
 from redrive.delivery.outside.invocation import Invocation
 from redrive.invoke.runtime.handlers import Answer
 from redrive.prove.calls.calls import Params
@@ -135,6 +135,14 @@ def kind_of(invocation: Invocation) -> Kind:
 def handles_of(invocation: Invocation) -> tuple[str, ...]:
     """The receipt handles of the messages in a run's event."""
     return tuple(str(record["receiptHandle"]) for record in load_json(invocation.payload)["Records"])
+
+
+def payload_for(subject: Subject, invocation: Invocation) -> bytes:
+    """What a handler is given: a pipe gives a list of records, without the envelope of a mapping."""
+    if not getattr(subject, "takes_list", False):
+        return invocation.payload
+    records = load_json(invocation.payload).get("Records")
+    return invocation.payload if records is None else dump_json(records).encode()
 
 
 def told(answer: Answer) -> str:

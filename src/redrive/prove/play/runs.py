@@ -12,7 +12,7 @@ from redrive.invoke.runtime.context import LambdaContext
 from redrive.invoke.runtime.handlers import Answer, error_answer, run_handler
 from redrive.prove.play.behaviour import Behaviour, End
 from redrive.prove.play.events import Delivered, Ended, Ending
-from redrive.prove.play.running import Died, Run, given, handles_of, kind_of, told
+from redrive.prove.play.running import Died, Run, given, handles_of, kind_of, payload_for, told
 from redrive.prove.play.state import Endless, State
 from redrive.prove.play.variables import run_variables
 from redrive.prove.process.subject import NamedSubject, Subject
@@ -127,7 +127,8 @@ class Runs:
                 with run.subject.environment(modules) as handler:
                     asked = len(run.met) - 1 if run.course is None else run.course.made
                     state.environments.begin(run.environment, run.subject, asked=asked)
-                    return run_handler(handler, invocation.payload, context, invocation.request_id)
+                    payload = payload_for(run.subject, invocation)
+                    return run_handler(handler, payload, context, invocation.request_id)
             except Exception as error:  # noqa: BLE001 - the user's module may raise any exception.
                 return error_answer(error, invocation.request_id)
 

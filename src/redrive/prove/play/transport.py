@@ -36,7 +36,7 @@ from botocore.response import StreamingBody
 
 from redrive.core.errors import Bug, ServiceError
 from redrive.gateway.botocore_http import body_of, request_of, response_to
-from redrive.prove.calls.absent import guessed_answer
+from redrive.prove.calls.absent import guessed_answer, served_params
 from redrive.prove.calls.batches import with_last_refused, without_last
 from redrive.prove.calls.calls import Call, Params
 from redrive.prove.calls.given import NOTHING_GIVEN, Given
@@ -189,7 +189,8 @@ class Wire:
         own = vars(signer)["_credentials"] or Credentials(SCOPE.account, SCOPE.account)  # Made before the proof began.
         try:
             with replaced(signer, "_credentials", own):
-                answer: dict[str, object] = self._original(asked.client, asked.call.operation, asked.params)
+                params = served_params(replace(asked.call, params=asked.params))
+                answer: dict[str, object] = self._original(asked.client, asked.call.operation, params)
             return _guessed(asked, answer) or answer
         except ClientError as error:
             guessed = _guessed(asked, cast("Params", error.response))
@@ -259,8 +260,9 @@ def _note(asked: Asked, response: HttpResponse) -> None:
 
 def _prepared(asked: Asked) -> HttpRequest:
     """The request as botocore would send it, but unsigned: only the signer's name is read."""
-    text = _plain_text(asked.call.params)
-    return _written(_operation(asked), asked.call.params) if text is None else _known_request(_operation(asked), text)
+    params = served_params(asked.call)
+    text = _plain_text(params)
+    return _written(_operation(asked), params) if text is None else _known_request(_operation(asked), text)
 
 
 @functools.lru_cache(_KEPT_MAX)

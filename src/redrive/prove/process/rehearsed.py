@@ -5,6 +5,7 @@ An exception that the handler catches itself is seen, too: a handler that logs i
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,9 +17,11 @@ from typing import Any
 from redrive.invoke.runtime.handlers import Handler
 from redrive.prove.guess.causes import Mend, Raised, mends_of
 from redrive.prove.guess.hints import VARIABLE
-from redrive.prove.guess.watched import EVENT, At, Observations
+from redrive.prove.guess.watched import EVENT, At, Observations, WatchedText
 from redrive.prove.process.subject import Modules, Place, Subject
+from redrive.prove.process.surroundings import replaced
 
+_MAPPINGS = ("os.py", "<frozen os>", "_collections_abc.py", "<frozen _collections_abc>")
 RAISED_MAX = 200
 """How many exceptions of a run are looked at."""
 
@@ -40,6 +43,8 @@ class RehearsedSubject:
         self._sources = sources
         self.watch = Observations(self._line_of)
         self.raised: list[Seen] = []
+        self.missing_variables: dict[str, str] = {}
+        """Variables that were asked for and are not set, with the line that asks for each."""
         self._known: set[int] = set()
         self._kept: list[BaseException] = []
 
@@ -47,6 +52,11 @@ class RehearsedSubject:
     def name(self) -> str:
         """The name of the handler."""
         return self._subject.name
+
+    @property
+    def takes_list(self) -> bool:
+        """Whether a pipe feeds it."""
+        return bool(getattr(self._subject, "takes_list", False))
 
     @property
     def file(self) -> Path | None:
@@ -62,7 +72,7 @@ class RehearsedSubject:
     def environment(self, modules: Modules | None = None) -> Iterator[Handler]:
         """The handler in an environment of its own, watched."""
         try:
-            with self._subject.environment(modules) as handler:
+            with self._watched_variables(), self._subject.environment(modules) as handler:
                 yield self._watched(handler)
         except Exception as error:
             self._note_traceback(error)
@@ -80,12 +90,37 @@ class RehearsedSubject:
         def run(event: object, context: object) -> object:
             with self.watch.decoding(), self._traced():
                 try:
-                    return handler(self.watch.wrap(event, At(EVENT)), context)
+                    at = At(EVENT, ("Records",) if isinstance(event, list) else ())
+                    return handler(self.watch.wrap(event, at), context)
                 except Exception as error:
                     self._note_traceback(error)
                     raise
 
         return run
+
+    @contextmanager
+    def _watched_variables(self) -> Iterator[None]:
+        """While entered, the values of guessed variables know their places, and those that are not set are noted."""
+        encode, decode = os.environ.encodekey, os.environ.decodevalue
+
+        asked = [""]
+
+        def encode_watched(name: Any) -> Any:
+            asked[0] = str(name)
+            key = encode(name)
+            is_set = key in os.environ._data  # type: ignore[attr-defined] # noqa: SLF001 - to ask it would end here.
+            line = "" if is_set else self._line_of(_asking(), False)
+            if line:
+                self.missing_variables.setdefault(asked[0], line)
+            return key
+
+        def decode_watched(value: Any) -> Any:
+            text = decode(value)
+            at = At(f"{VARIABLE}{asked[0]}")
+            return WatchedText.of(text, self.watch, at) if text in self._sources else text
+
+        with replaced(os.environ, "encodekey", encode_watched), replaced(os.environ, "decodevalue", decode_watched):
+            yield
 
     def _owns(self, file: str) -> bool:
         return bool(self._subject.told_line(file, 1))
@@ -146,6 +181,14 @@ class RehearsedSubject:
         mends = [Mend(At(f"{VARIABLE}{missing}"))] if missing else mends_of(raised, self.watch, self._sources)
         told = f"{type(error).__name__}: {error}"
         self.raised.append(Seen(told, self._place(frame.f_code.co_filename, line), tuple(mends)))
+
+
+def _asking() -> FrameType | None:
+    """The frame that asks for a variable: the first one outside of the standard library's mappings."""
+    frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - who asks is told to the user.
+    while frame is not None and frame.f_code.co_filename.endswith(_MAPPINGS):
+        frame = frame.f_back
+    return frame
 
 
 def _missing_variable(error: BaseException, trace: TracebackType) -> str:

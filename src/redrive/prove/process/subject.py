@@ -93,6 +93,8 @@ class NamedSubject:
         self.name = f"{module}:{function}"
         self.root = root
         self.folders = tuple(folders)
+        self.takes_list = False
+        """Whether a pipe feeds it, which gives it a list of records."""
         self.guesses: Mapping[str, str] = {}
         """Where modules were found that the handler imports, for the user."""
         self._module = module
@@ -106,12 +108,21 @@ class NamedSubject:
     def changed(self, file: str, text: str) -> NamedSubject:
         """The same handler with another text of one of its files, which places name so."""
         changed = {(self.root / file).resolve(): text}
-        return NamedSubject(self._module, self._function, self.root, self.folders, self._packages, changed)
+        made = NamedSubject(self._module, self._function, self.root, self.folders, self._packages, changed)
+        made.takes_list = self.takes_list
+        return made
+
+    def of_pipe(self) -> NamedSubject:
+        """The same handler, which is given a list of records."""
+        made = self.with_folders((), {})
+        made.takes_list = True
+        return made
 
     def with_folders(self, folders: Sequence[Path], guesses: Mapping[str, str]) -> NamedSubject:
         """The same handler with further folders, in which the modules were found that the guesses name."""
         found = NamedSubject(self._module, self._function, self.root, [*self.folders, *folders], self._packages)
         found.guesses = {**self.guesses, **guesses}
+        found.takes_list = self.takes_list
         return found
 
     @contextmanager

@@ -17,6 +17,7 @@ import time_machine
 
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.core.entropy import Randomness, seeded_process
+from redrive.prove.guess.variables import is_of_aws
 
 Sleep = Callable[[float], None]
 
@@ -92,7 +93,7 @@ class Surroundings:
 def variables(given: Mapping[str, str], missing: Mapping[str, str] | None = None) -> Iterator[None]:
     """While entered, the environment has these variables, those of `missing` that it has not, and no others of AWS."""
     saved = dict(os.environ)
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
+    for name in [name for name in os.environ if is_of_aws(name)]:
         del os.environ[name]
     os.environ.update(given)
     for name, value in (missing or {}).items():

@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from redrive.core.errors import UserError
+from redrive.prove.guess.variables import is_of_aws
 
 FILE = ".env"
 _LINE = re.compile(r"\s*(?:export\s+)?(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<value>.*?)\s*$")
 _COMMENT = re.compile(r"\s+#.*$")
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}
-_AWS = "AWS_"
 
 
 def read_variables(file: Path) -> dict[str, str]:
@@ -27,7 +27,7 @@ def read_variables(file: Path) -> dict[str, str]:
     found = {}
     for line in text.splitlines():
         named = _LINE.match(line)
-        if named is not None and not line.lstrip().startswith("#") and not named["name"].startswith(_AWS):
+        if named is not None and not line.lstrip().startswith("#") and not is_of_aws(named["name"]):
             found[named["name"]] = _unquoted(named["value"])
     return found
 

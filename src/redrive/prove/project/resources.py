@@ -81,6 +81,7 @@ def _function(given: Arguments) -> Made:
         "PackageType": given.text("package_type"), "Role": "arn:aws:iam::000000000000:role/sample-role",
         "DeadLetterConfig": None if dead is None else {"TargetArn": dead},
         "Code": {"S3Bucket": "local", "S3Key": "local"},
+        "ImageConfig": next(({"Command": one.get("command")} for one in given.block("image_config")), None),
     }  # fmt: skip
 
 

@@ -103,7 +103,10 @@ def _function(function: Mapping[str, Node], provider: Mapping[str, Node]) -> dic
         "Environment": {"Variables": {name: _text(value) for name, value in variables.items() if value is not None}},
     }
     if "image" in function:
-        return {**made, "PackageType": "Image", "ImageUri": f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com/sample:latest"}
+        command = _mapping(function["image"]).get("command")
+        config: dict[str, Node] = {"ImageConfig": {"Command": command}} if isinstance(command, list) else {}
+        uri = f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com/sample:latest"
+        return {**made, "PackageType": "Image", "ImageUri": uri, **config}
     return {
         **made,
         "Handler": function.get("handler"),

@@ -17,11 +17,15 @@ from redrive.core.errors import ServiceError, UserError
 from redrive.core.scope import Scope
 from redrive.languages.template import Node, TemplateError, read_root
 from redrive.packaging.template import NESTED, local_code, take_in_definitions
+from redrive.prove.guess.reading import read_handler
 from redrive.prove.guess.variables import guessed_value
 from redrive.prove.project.assets import asset_code
+from redrive.prove.project.choosing import module_of
 from redrive.prove.project.functions import FUNCTION, ProjectFunction, functions_of
+from redrive.prove.project.images import images_as_archives
 from redrive.prove.project.nodes import STUB, items_of, mentioned, properties_of, replaced, resources_of, stubbed
 from redrive.prove.project.parameters import missing_parameters, parameters_of
+from redrive.prove.project.pipes import take_in_pipes
 from redrive.prove.project.serverless import is_service, service_template
 from redrive.prove.project.terraform import is_plan, translated
 from redrive.services.cloudformation.model.stack import Blueprint
@@ -56,6 +60,8 @@ class ProjectTemplate:
     guesses: Mapping[str, str] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
     nested: Mapping[str, Path] = field(default_factory=dict)
+    piped: frozenset[str] = frozenset()
+    """The functions that pipes give lists of records."""
 
     @property
     def functions(self) -> list[ProjectFunction]:
@@ -70,6 +76,7 @@ def read_template(file: Path, given: Mapping[str, str], scope: Scope) -> Project
         root = read_root(text)
         if is_plan(root):
             found = translated(root, file)
+            found.code.update(images_as_archives(found.root, file.resolve().parent))
             return _looked_up(ProjectTemplate(file, found.root, found.code, found.layers, {}, found.guesses))
         if is_service(root):
             service = service_template(root, file.resolve().parent)
@@ -94,6 +101,7 @@ def _read(file: Path, root: dict[str, Node], given: Mapping[str, str], scope: Sc
     nested = _taken_out(root, directory)
     take_in_definitions(root, directory)
     _simplify(root)
+    images = images_as_archives(root, directory)
     code: dict[str, Path] = {}
     contents: dict[str, Path] = {}
     for local in local_code(root, directory, parameters):
@@ -103,6 +111,7 @@ def _read(file: Path, root: dict[str, Node], given: Mapping[str, str], scope: Sc
     assets = asset_code(root, directory)
     contents |= {name: place for name, place in assets.items() if name not in code}
     code |= {name: place for name, place in assets.items() if name not in code}
+    code |= images
     layers = _layers_of(root, contents)
     found = ProjectTemplate(file, root, code, layers, parameters, guesses, {}, nested)
     return _expanded(_looked_up(found), scope)
@@ -224,7 +233,20 @@ def _expanded(template: ProjectTemplate, scope: Scope) -> ProjectTemplate:
         raise UserError(
             f"The template {template.file} cannot be used: {next(iter(refused.values()))}", exit_code=2
         )  # fmt: skip
-    return replace(template, root=after, refused=refused, guesses={**template.guesses, **retired})
+    found = replace(template, root=after, refused=refused, guesses={**template.guesses, **retired})
+    return _with_pipes(found)
+
+
+def _with_pipes(template: ProjectTemplate) -> ProjectTemplate:
+    """The template with pipes to functions as the mappings that they resemble."""
+    functions = {one.logical_id: one for one in template.functions}
+
+    def reports(name: str) -> bool:
+        module = module_of(functions[name])
+        return module is not None and read_handler(module, functions[name].handler.rpartition(".")[2]).reports_failures
+
+    pipes = take_in_pipes(template.root, reports)
+    return replace(template, guesses={**template.guesses, **pipes.guesses}, piped=frozenset(pipes.functions))
 
 
 def _with_served_runtimes(root: Mapping[str, Node]) -> dict[str, str]:

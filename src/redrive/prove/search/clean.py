@@ -19,6 +19,7 @@ from redrive.prove.calls.calls import Call, parts_of
 from redrive.prove.calls.sorting import LedgerRows, Role
 from redrive.prove.effects.contents import Left, compared
 from redrive.prove.effects.journal import ITEM_IN, RECORD_IN
+from redrive.prove.effects.versions import versions_in
 from redrive.prove.judge.judge import Judge, ProvedWorld, left_of
 from redrive.prove.judge.ledger import (
     Records,
@@ -157,6 +158,7 @@ class _Lesson:
         second = self._left_by_second_attempt(events)
         contents = compared(left, self.elsewhere, second)
         contents = contents.also_varying(compared(left, other, second) for other in self.draws.left)
+        contents = contents.without([(f"{ITEM_IN}{table}", name) for table, name in versions_in(_calls_of(events))])
         statuses = {table: status for table in self.tables if (status := status_in_runs(seen[table])) is not None}
         judge = Judge(
             expected=expected,

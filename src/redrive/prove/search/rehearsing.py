@@ -6,8 +6,10 @@ one before it has. Tries are bounded, and the same each time.
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,9 +23,10 @@ from redrive.core.documents import Document, dump_json
 from redrive.core.errors import UserError
 from redrive.prove.calls.calls import Call, Params, as_sent, call_of, mapping_of
 from redrive.prove.calls.given import Given, GivenObject, GivenReply
+from redrive.prove.guess.binaries import gzipped
 from redrive.prove.guess.causes import Content, Mend, mends_for_nothing
 from redrive.prove.guess.contents import PLAIN_FILE, FileContent
-from redrive.prove.guess.hints import Hint, Hints, overlaid
+from redrive.prove.guess.hints import VARIABLE, Hint, Hints, overlaid
 from redrive.prove.guess.plausible import FAILED, MORE
 from redrive.prove.guess.watched import EVENT, At, Observations, WatchedBytes, plain
 from redrive.prove.play.events import Called, Ended, Ending, Event
@@ -32,6 +35,7 @@ from redrive.prove.play.transport import Short
 from redrive.prove.process.rehearsed import RehearsedSubject
 from redrive.prove.process.surroundings import replaced
 from redrive.prove.search.clean import play_clean
+from redrive.prove.search.tagged import TAGS_OF, as_tag, tags_of, tags_source, watched_tags
 from redrive.prove.stage.furnished import plain_row
 from redrive.prove.stage.queried_keys import queried_values
 from redrive.prove.stage.reports import refitted
@@ -44,6 +48,10 @@ NOTHING_TRIES_MAX = 12
 """How often a handler is tried that does not fail, and changes nothing."""
 REPLY = "answer to "
 """How the source of an answer of a service begins that the engine does not have; the call follows."""
+OBJECT = "object "
+"""How the source of an object's content begins; its bucket and key follow."""
+METADATA_OF = "metadata of the object "
+_GZIP = b"\x1f\x8b"
 _SETTLES = frozenset({"ChangeMessageVisibility", "DeleteMessage", "DeleteMessageBatch"})
 """Calls about the message itself, which are no work."""
 
@@ -66,6 +74,9 @@ class Asked:
 
     calls: dict[str, Call] = field(default_factory=dict)
     bodies: dict[str, str] = field(default_factory=dict)
+    """Contents of objects as text, unpacked."""
+    packed: set[str] = field(default_factory=set)
+    """The objects that are compressed with gzip."""
 
 
 def has_effect(events: Sequence[Event]) -> bool:
@@ -144,9 +155,11 @@ def _try(setting: Setting, asked: Asked) -> _Tried:
         return _Tried(("done",), (), len(events), is_done=True)
     mends: list[tuple[Mend, str]] = [(mend, seen.line) for seen in reversed(subject.raised) for mend in seen.mends]
     mends += [(mend, "a call that finds nothing") for mend in answers.absent]
-    if not failure:
+    if failure:
+        mends += [(Mend(At(f"{VARIABLE}{name}")), line) for name, line in subject.missing_variables.items()]
+    else:
         mends += [(mend, _line(subject.watch, mend)) for mend in mends_for_nothing(subject.watch)]
-    mends = [one for one in mends if not _would_go_on(one[0])]
+    mends = [(as_tag(mend), line) for mend, line in mends if not _would_go_on(mend)]
     last = subject.raised[-1] if subject.raised else None
     calls = sum(isinstance(one, Called) for one in performance.events)
     places = tuple((str(mend.at), str(mend.value)) for mend, _ in mends)
@@ -204,7 +217,7 @@ class _Answers:
 
     def _note_absent(self, call: Call, code: str) -> None:
         source = _source_of(call)
-        if source and code in {"404", "NoSuchKey"}:
+        if source and code in {"404", "NoSuchKey", "NoSuchTagSet"}:
             self._asked.calls[source] = call
             self.absent.append(Mend(At(source)))
 
@@ -214,12 +227,22 @@ class _Answers:
             return answer
         self._asked.calls[source] = call
         at = At(source)
+        if call.operation == "GetObjectTagging":
+            return watched_tags(answer, self._watch, at)
         if call.operation == "ReceiveMessage" and not answer.get("Messages"):
             self.absent.append(Mend(at.below("Messages").below(0).below("Body")))
+        if isinstance(answer.get("Metadata"), dict) and source.startswith(OBJECT):
+            of_metadata = f"{METADATA_OF}{source.removeprefix(OBJECT)}"
+            self._asked.calls[of_metadata] = call
+            answer = {**answer, "Metadata": self._watch.wrap(answer["Metadata"], At(of_metadata))}
         body = answer.get("Body")
         if body is not None and hasattr(body, "read"):
             content = body.read()
-            self._asked.bodies.setdefault(source, content.decode("utf-8", "replace"))
+            text = _unpacked(content).decode("utf-8", "replace")
+            self._asked.bodies.setdefault(source, text)
+            self._watch.bodies.setdefault(text, source)
+            if content.startswith(_GZIP):
+                self._asked.packed.add(source)
             return {**answer, "Body": _Body(content, self._watch, at)}
         if call.operation == "GetParameters":
             return {**answer, "Parameters": [self._parameter(one) for one in answer.get("Parameters", ())]}
@@ -243,7 +266,9 @@ def _source_of(call: Call) -> str:
         case "sqs", "ReceiveMessage":
             return f"messages of the queue {_queue_in(call)}"
         case "s3", "GetObject" | "HeadObject":
-            return f"object {call.target}/{call.params.get('Key')}"
+            return f"{OBJECT}{call.target}/{call.params.get('Key')}"
+        case "s3", "GetObjectTagging":
+            return tags_source(call)
         case "secretsmanager", "GetSecretValue":
             return f"secret {call.params.get('SecretId')}"
         case "ssm", "GetParameter":
@@ -291,9 +316,7 @@ def provided(hints: Hints, asked: Asked, file: FileContent = PLAIN_FILE) -> Give
             case Call(service="dynamodb", target=table):
                 rows[table] = (*rows.get(table, ()), _row(call, mends))
             case Call(service="s3"):
-                objects.append(
-                    GivenObject(call.target, str(call.params["Key"]), _body(asked.bodies.get(source), mends, file))
-                )
+                objects.append(_object(call, hints, asked, file))
             case Call(service="sqs"):
                 received = mapping_of(overlaid({"Messages": [{"Body": "{}"}]}, mends))["Messages"]
                 message = mapping_of(received[0] if isinstance(received, list) and received else None)
@@ -307,6 +330,25 @@ def provided(hints: Hints, asked: Asked, file: FileContent = PLAIN_FILE) -> Give
             case _:
                 pass
     return Given(rows=rows, objects=tuple(objects), secrets=secrets, parameters=parameters, messages=messages)
+
+
+def _object(call: Call, hints: Hints, asked: Asked, file: FileContent) -> GivenObject:
+    """An object, with what is known of its content and of its tags, each of which has a source of its own."""
+    place = f"{call.target}/{call.params['Key']}"
+    contents, tags = f"{OBJECT}{place}", f"{TAGS_OF}{place}"
+    body = _body(asked.bodies.get(contents), [one.mend for one in hints.of(contents)], file)
+    packed = gzipped(body) if contents in asked.packed and not body.startswith(_GZIP) else body
+    named = mapping_of(overlaid({}, [one.mend for one in hints.of(f"{METADATA_OF}{place}")]))
+    metadata = {str(name): str(value) for name, value in named.items()}
+    own_tags = tags_of([one.mend for one in hints.of(tags)])
+    return GivenObject(call.target, str(call.params["Key"]), packed, own_tags, metadata)
+
+
+def _unpacked(content: bytes) -> bytes:
+    try:
+        return gzip.decompress(content) if content.startswith(_GZIP) else content
+    except (OSError, EOFError, zlib.error):
+        return content
 
 
 def _body(known: str | None, mends: Sequence[Mend], file: FileContent) -> bytes:

@@ -73,6 +73,8 @@ def chosen(
         function = found
     if subject is None:
         return Chosen(template, function, subject_of_function(template, function, directory))
+    if isinstance(subject, NamedSubject) and function.logical_id in template.piped:
+        subject = subject.of_pipe()
     return Chosen(template, function, subject)
 
 
@@ -90,6 +92,11 @@ def subject_of_function(template: ProjectTemplate, function: ProjectFunction, di
 
     Errors: UserError, which says what to add, if there is no code here that Python can run.
     """
+    found = _subject_of(template, function, directory)
+    return found if found is None or function.logical_id not in template.piped else found.of_pipe()
+
+
+def _subject_of(template: ProjectTemplate, function: ProjectFunction, directory: Path) -> NamedSubject | None:
     require_provable(template, function)
     module, _, name = function.handler.rpartition(".")
     if function.is_inline:
@@ -122,7 +129,8 @@ def require_provable(template: ProjectTemplate, function: ProjectFunction) -> No
         )  # fmt: skip
     if function.is_image:
         raise UserError(
-            f"{name} is a container image.", next_step=f"Name the handler in it: {by_hand}", exit_code=2
+            f"{name} is a container image, and no CMD in a Dockerfile of the project names a handler that is here.",
+            next_step=f"Name the handler in it: {by_hand}", exit_code=2
         )  # fmt: skip
     if function.is_inline:
         return

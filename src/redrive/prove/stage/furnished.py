@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import cast
+from urllib.parse import urlencode
 
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
@@ -32,7 +33,8 @@ def furnish(stage: Stage, given: Given, improvised: Improvised | None = None) ->
         if improvised is not None:
             improvised.provide_bucket(stage, one.bucket)
         what = f"The object {one.bucket}/{one.key}"
-        _write(stage, what, "s3", "PutObject", Bucket=one.bucket, Key=one.key, Body=one.body)
+        more: Document = {"Metadata": dict(one.metadata), **({"Tagging": urlencode(one.tags)} if one.tags else {})}
+        _write(stage, what, "s3", "PutObject", Bucket=one.bucket, Key=one.key, Body=one.body, **more)
     for queue, bodies in given.messages.items():
         if improvised is not None:
             improvised.provide(stage, Call("sqs", "SendMessage", queue, {"QueueUrl": f"{_QUEUES}{queue}"}))

@@ -12,6 +12,7 @@ from urllib.parse import quote_plus, unquote, unquote_plus
 from redrive.core.documents import Document, dump_json
 from redrive.core.errors import ServiceError
 from redrive.prove.calls.calls import Call, Params, mapping_of, parts_of
+from redrive.prove.guess.binaries import archive
 from redrive.prove.guess.contents import PLAIN_FILE, FileContent
 from redrive.prove.guess.keys import UNNAMED, KeyShown, key_of_item
 from redrive.prove.stage.queried_keys import queried_key
@@ -22,7 +23,8 @@ _UNCONDITIONED = re.compile(r"attribute_not_exists\s*\(\s*([#\w.-]+)\s*\)")
 _KEY_LIKE = re.compile(r"(?i)(?:^|[_-])(?:pk|id|key)$|Id$|Key$")
 
 
-_SERVICES = {"Queue": "sqs", "Bucket": "s3", "Object": "s3", "Role": "iam"}
+_SERVICES = {"Queue": "sqs", "Bucket": "s3", "Object": "s3", "Role": "iam", "Function": "lambda"}
+_ROLE_OF_FUNCTIONS = f"arn:aws:iam::{SCOPE.account}:role/sample-function-role"
 """The services of what is made, by the noun in the operation that makes it; tables else."""
 _READS_OBJECT = frozenset(
     {
@@ -94,6 +96,8 @@ class Improvised:
         elif call.service == "sqs" and (name := _queue_of(call)) and ("sqs", name) not in self._known:
             self._known.add(("sqs", name))
             self._provide_queue(stage, name)
+        elif call.service == "lambda" and call.operation.startswith("Invoke"):
+            self._provide_function(stage, call)
         elif call.service == "s3":
             self.provide_bucket(stage, call.target)
             self._provide_object(stage, call)
@@ -147,6 +151,22 @@ class Improvised:
         fifo = {"FifoQueue": "true", "ContentBasedDeduplication": "true"} if name.endswith(".fifo") else {}
         if self._make(stage, "CreateQueue", {"QueueName": name, "Attributes": fifo}):
             self.assumptions[f"queue {name}"] = "a FIFO queue" if fifo else "a standard queue"
+
+    def _provide_function(self, stage: Stage, call: Call) -> None:
+        """Make the function that a call invokes: it does nothing, and answers nothing."""
+        name = str(call.params.get("FunctionName", "")).rpartition(":function:")[2].partition(":")[0]
+        if not name or ("lambda", name) in self._known:
+            return
+        self._known.add(("lambda", name))
+        if _exists(stage, "lambda", "GetFunctionConfiguration", FunctionName=name):
+            return
+        self._provide_role(stage, _ROLE_OF_FUNCTIONS, "lambda")
+        function = {
+            "FunctionName": name, "Role": _ROLE_OF_FUNCTIONS, "Runtime": "python3.12", "Handler": "index.handler",
+            "Code": {"ZipFile": archive(b"")},
+        }  # fmt: skip
+        if self._make(stage, "CreateFunction", function):
+            self.assumptions[f"function {name}"] = "it does nothing"
 
     def _provide_role(self, stage: Stage, arn: str, service: str) -> None:
         """Make a role that a call hands on: the service may take it on, and it may do everything."""

@@ -17,7 +17,7 @@ from redrive.delivery.outside.invocation import Invocation, InvocationResult, In
 from redrive.delivery.sources.targets import queue_url
 from redrive.prove.calls.calls import parts_of
 from redrive.prove.effects.journal import Journal
-from redrive.prove.guess.variables import guessed_value
+from redrive.prove.guess.variables import guessed_value, is_of_aws
 from redrive.prove.play.events import Called, Delivered, Event
 from redrive.prove.play.faults import History
 from redrive.prove.play.performance import Performance
@@ -163,7 +163,7 @@ def _with_variables(parts: Parts) -> tuple[Parts, Mapping[str, str]]:
         places = {
             variable: place
             for variable, place in part.reading.variables.items()
-            if variable not in part.environment and not variable.startswith("AWS_") and not is_set(variable)
+            if variable not in part.environment and not is_of_aws(variable) and not is_set(variable)
         }
         found[name] = replace(part, variables={variable: guessed_value(variable) for variable in places})
         told |= {

@@ -13,6 +13,7 @@ from redrive.core.retry import Outcome
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.outside.errand import Errand, Result
 from redrive.delivery.outside.http_call import HttpCall, HttpResult
+from redrive.delivery.outside.http_request import is_writable
 from redrive.delivery.sources.call import Later
 from redrive.languages.json_path import MISSING, MalformedPath, find, parse_path
 from redrive.services.events.connections import has_token, renew_if_due, renew_refused
@@ -26,7 +27,7 @@ from redrive.services.events.model.api_destination import (
 )
 from redrive.services.events.model.connection import Connection, ConnectionState, name_of_arn
 from redrive.services.events.model.http_answer import UNAUTHORIZED, judge_call
-from redrive.services.events.model.http_request import destination_call, is_writable
+from redrive.services.events.model.http_request import destination_call
 from redrive.services.events.model.timers import CALL_TIMER
 from redrive.services.events.secrets import find_connection
 from redrive.store.api import Transaction

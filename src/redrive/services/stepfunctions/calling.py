@@ -25,6 +25,7 @@ from redrive.services.stepfunctions.limits import EXECUTION_MS_MAX
 from redrive.services.stepfunctions.model import tasks
 from redrive.services.stepfunctions.model.activity import Activity
 from redrive.services.stepfunctions.model.arns import ACTIVITY, read_arn
+from redrive.services.stepfunctions.model.http_tasks import read_request
 from redrive.services.stepfunctions.model.integrations import (
     FUNCTION_ERROR,
     call_failure,
@@ -57,6 +58,12 @@ def grant(tx: Transaction, live: Live, wish: CallWish) -> None:
         match wish.resource.kind:
             case Kind.ACTIVITY:
                 _offer(tx, live, frame, wish)
+            case Kind.HTTP:
+                read_request(
+                    wish.parameters
+                )  # What is wrong with them fails the execution before anything is scheduled.
+                tasks.scheduled(live.progress, frame, wish)
+                _promise(tx, live, wish, wish.parameters)
             case Kind.FUNCTION:
                 tasks.scheduled(live.progress, frame, wish)
                 _promise(tx, live, wish, {"FunctionName": wish.resource.arn, "Payload": wish.text})
@@ -117,6 +124,8 @@ def called(tx: Transaction, live: Live, wish: CallWish) -> Document:
     resource = wish.resource
     if resource.kind is Kind.ACTIVITY:
         raise ServiceError("ValidationException", "A task of an activity is done by its workers.")
+    if resource.kind is Kind.HTTP:
+        raise ServiceError("ValidationException", "redrive tests an HTTP Task with a mock only.")
     caller = role_caller(tx, live, wish.role_arn)
     if resource.kind is Kind.FUNCTION:
         params: Mapping[str, object] = {"FunctionName": resource.arn, "Payload": wish.text.encode()}
@@ -179,7 +188,7 @@ def _read(tx: Transaction, service: str, operation: str, document: Document, tex
         raise runtime_error(message) from error
 
 
-def _promise(tx: Transaction, live: Live, wish: CallWish, params: Document) -> None:
+def _promise(tx: Transaction, live: Live, wish: CallWish, params: object) -> None:
     """Promise a call that is made outside."""
     execution = live.execution
     document: Document = {"execution": execution.arn, "frame": wish.frame, "task": wish.task, "params": params}
@@ -187,7 +196,7 @@ def _promise(tx: Transaction, live: Live, wish: CallWish, params: Document) -> N
         document["origin"] = [execution.origin, execution.cause]
     if wish.role_arn:
         document["role"] = wish.role_arn
-    function = str(params.get("FunctionName", ""))
+    function = str(params.get("FunctionName", "")) if isinstance(params, dict) else ""
     target = function if function.startswith("arn:") else wish.resource.arn
     tx.deliveries.put(
         Delivery(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from redrive.core.documents import Document, dump_json, load_json
 from redrive.services.stepfunctions.executions import Live, load, row_of, store
+from redrive.services.stepfunctions.machines import delete_machine, has_running
 from redrive.services.stepfunctions.map_runs import MAP_RUN_TIMER, child_ended
 from redrive.services.stepfunctions.model import metrics, tasks
+from redrive.services.stepfunctions.model.arns import MACHINE, read_arn
 from redrive.services.stepfunctions.model.execution import shown_execution, shown_sync_execution
+from redrive.services.stepfunctions.model.machine import StateMachine
 from redrive.services.stepfunctions.model.position import SYNC_CALL, Mode, Parent
 from redrive.services.stepfunctions.model.progress import SUCCEEDED
 from redrive.services.stepfunctions.telling import tell_status
@@ -31,6 +34,15 @@ def ended(tx: Transaction, live: Live) -> None:
         child_ended(tx, execution, status)
     elif execution.is_express and not execution.is_sync:
         tx.executions.delete(execution.arn, execution.id)
+    _finish_deletion(tx, live)
+
+
+def _finish_deletion(tx: Transaction, live: Live) -> None:
+    """Delete the machine if somebody wants that, and this was its last execution."""
+    arn = read_arn(live.execution.machine, MACHINE)
+    machine = tx.resources.get(StateMachine, arn.scope, arn.name)
+    if machine is not None and machine.is_deleting and not has_running(tx, arn.scope, machine):
+        delete_machine(tx, arn.scope, machine)
 
 
 def answer_of_child(tx: Transaction, live: Live, *, is_parsed: bool) -> Document:

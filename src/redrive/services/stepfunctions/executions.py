@@ -18,6 +18,7 @@ from redrive.languages.states.definition import Map, StateMachine
 from redrive.services.stepfunctions.log_events import write_events
 from redrive.services.stepfunctions.model.execution import MachineExecution, context_of, read_execution
 from redrive.services.stepfunctions.model.machine import Revision
+from redrive.services.stepfunctions.model.metrics import series_of_task
 from redrive.services.stepfunctions.model.position import Position, read_position
 from redrive.services.stepfunctions.model.progress import Compiled, Progress, compile_definition
 from redrive.services.stepfunctions.model.tokens import TaskToken, write_token
@@ -94,6 +95,7 @@ def store(tx: Transaction, live: Live) -> None:
     if progress.events:
         write_events(tx, execution, live.revision, progress.events, position.redrives)
     progress.events = []
+    _count(tx, live)
     if position.timer_at == was_due:
         return
     if position.timer_at is None:
@@ -101,6 +103,13 @@ def store(tx: Transaction, live: Live) -> None:
     else:
         tx.timers.set(EXECUTION_TIMER, execution.arn, position.timer_at)
         tx.notify("due")
+
+
+def _count(tx: Transaction, live: Live) -> None:
+    """Count what the step's tasks did."""
+    for (resource, name, value), times in live.progress.measured.items():
+        tx.metrics.count(series_of_task(live.execution.scope, resource, name), tx.now, value, times=times)
+    live.progress.measured.clear()
 
 
 def row_of(live: Live, now: Instant) -> ExecutionRow:

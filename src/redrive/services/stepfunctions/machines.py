@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from redrive.core.errors import ServiceError
 from redrive.core.scope import Scope
 from redrive.services.stepfunctions.model.arns import MACHINE, StatesArn, read_arn
 from redrive.services.stepfunctions.model.machine import (
@@ -14,6 +15,7 @@ from redrive.services.stepfunctions.model.machine import (
     alias_name,
     version_name,
 )
+from redrive.services.stepfunctions.model.progress import RUNNING
 from redrive.services.stepfunctions.model.requests import invalid, no_machine
 from redrive.store.api import Transaction
 
@@ -42,6 +44,36 @@ def the_machine(tx: Transaction, arn: StatesArn) -> StateMachine:
     if machine is None:
         raise no_machine(f"{arn.machine_arn}:{arn.qualifier}" if arn.qualifier else arn.machine_arn)
     return machine
+
+
+def the_active_machine(tx: Transaction, arn: StatesArn) -> StateMachine:
+    """The machine of an ARN, for an operation that a machine which is being deleted refuses.
+
+    Errors: StateMachineDoesNotExist; StateMachineDeleting.
+    """
+    machine = the_machine(tx, arn)
+    check_active(machine, arn.scope)
+    return machine
+
+
+def check_active(machine: StateMachine, scope: Scope) -> None:
+    """Errors: StateMachineDeleting."""
+    if machine.is_deleting:
+        raise ServiceError("StateMachineDeleting", f"State Machine Deleting: '{machine.arn(scope)}'")
+
+
+def delete_machine(tx: Transaction, scope: Scope, machine: StateMachine) -> None:
+    """Delete a machine with its versions and aliases."""
+    for version in tx.resources.list(Version, scope, prefix=f"{machine.name}/"):
+        tx.resources.delete(Version, scope, version.name)
+    for alias in tx.resources.list(Alias, scope, prefix=f"{machine.name}/"):
+        tx.resources.delete(Alias, scope, alias.name)
+    tx.resources.delete(StateMachine, scope, machine.name)
+
+
+def has_running(tx: Transaction, scope: Scope, machine: StateMachine) -> bool:
+    """Whether executions of a machine have not ended."""
+    return bool(tx.executions.page(machine.arn(scope), limit=1, status=RUNNING))
 
 
 def the_revision(tx: Transaction, scope: Scope, machine: StateMachine, revision: str = "") -> Revision:

@@ -28,7 +28,7 @@ def redrive(tx: Transaction, row: ExecutionRow, token: str | None) -> Instant:
     execution = read_execution(row)
     arn = read_arn(execution.machine, MACHINE)
     machine = tx.resources.get(StateMachine, arn.scope, arn.name)
-    is_gone = machine is None or machine.id != execution.revision.partition("/")[0]
+    is_gone = machine is None or machine.is_deleting or machine.id != execution.revision.partition("/")[0]
     status, reason = redrive_status(row, execution, tx.now, is_deleting=is_gone)
     if status != REDRIVABLE:
         raise ServiceError("ExecutionNotRedrivable", reason or "Execution can only be redriven by its Map Run")

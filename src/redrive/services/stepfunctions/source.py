@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from redrive.core.clock import MINUTE_MS
 from redrive.core.errors import ServiceError
 from redrive.core.retry import Delivered, Failed, FailureKind, GiveUp, Outcome, Succeeded
 from redrive.delivery.history.records import Origin
-from redrive.delivery.sources.call import Call
+from redrive.delivery.outside.errand import Errand, Result
+from redrive.delivery.outside.http_call import HttpCall, HttpResult
+from redrive.delivery.sources.call import Call, Later
 from redrive.delivery.sources.classify import classify
 from redrive.delivery.sources.source import Source
 from redrive.services.stepfunctions.calling import SOURCE, answered, refused, role_caller
 from redrive.services.stepfunctions.executions import Live, load
+from redrive.services.stepfunctions.http_tasks import http_answered, http_call, http_outcome
 from redrive.services.stepfunctions.model import tasks
+from redrive.services.stepfunctions.model.http_tasks import TIMEOUT_MS
 from redrive.services.stepfunctions.model.integrations import names_of, operation_of
 from redrive.services.stepfunctions.model.position import Frame, Mode
 from redrive.services.stepfunctions.model.resources import Kind
@@ -36,8 +41,9 @@ class StatesSource(Source):
     """
 
     name = SOURCE
+    lease_ms = TIMEOUT_MS + MINUTE_MS
 
-    def render(self, tx: Transaction, delivery: Delivery) -> Call:
+    def render(self, tx: Transaction, delivery: Delivery) -> Call | HttpCall | Later:
         """The call of a task. Errors: TaskTimedOut (nobody awaits the task any more); AccessDenied (the role)."""
         found = _awaiting(tx, delivery)
         if found is None:
@@ -45,6 +51,8 @@ class StatesSource(Source):
         live, frame = found
         resource = tasks.resource_of(live.progress, frame)
         caller = role_caller(tx, live, str(delivery.document.get("role", "")))
+        if resource.kind is Kind.HTTP:
+            return http_call(tx, live, caller, delivery.document["params"])
         if resource.kind is Kind.FUNCTION:
             service, operation = "lambda", "Invoke"
         else:
@@ -56,6 +64,14 @@ class StatesSource(Source):
         """What has begun the execution of the state machine; else that execution itself."""
         origin = delivery.document.get("origin")
         return Origin(*origin) if origin else Origin(delivery.id.partition("/")[0])
+
+    def outcome(self, errand: Errand, result: Result) -> Outcome:
+        """The outcome of an HTTP task's call."""
+        return http_outcome(result) if isinstance(result, HttpResult) else super().outcome(errand, result)
+
+    def answered(self, tx: Transaction, delivery: Delivery, errand: Errand, result: Result) -> None:
+        if isinstance(errand, HttpCall) and isinstance(result, HttpResult):
+            http_answered(tx, delivery.document["params"], errand, result)
 
     def failure(self, error: ServiceError) -> Failed:
         """Every failure ends the delivery."""
@@ -72,7 +88,9 @@ class StatesSource(Source):
             return
         live, frame = found
         resource = tasks.resource_of(live.progress, frame)
-        if isinstance(outcome, Succeeded):
+        if resource.kind is Kind.HTTP:
+            _http_followed(live, frame, outcome)
+        elif isinstance(outcome, Succeeded):
             answered(tx, live, frame, resource, outcome.result, delivery.id)
         else:
             status = outcome.http_status if isinstance(outcome, Refused) else 500
@@ -80,6 +98,13 @@ class StatesSource(Source):
             error = ServiceError(outcome.code, outcome.message, http_status=status, fault=fault)
             refused(tx, live, frame, error, delivery.id)
         go_on(tx, live)
+
+
+def _http_followed(live: Live, frame: Frame, outcome: Outcome) -> None:
+    if isinstance(outcome, Succeeded):
+        tasks.succeeded(live.progress, frame, outcome.result)
+    else:
+        tasks.failed(live.progress, frame, outcome.code, outcome.message)
 
 
 def _awaiting(tx: Transaction, delivery: Delivery) -> tuple[Live, Frame] | None:

@@ -23,7 +23,7 @@ from redrive.engine.faults import Commits
 from redrive.engine.rounds import Rounds
 from redrive.sim.weather import AnswerLost, Hazard, Weather
 from redrive.store.api import Step, Transaction
-from redrive.store.group import GroupCommit
+from redrive.store.group import Follow, GroupCommit
 from redrive.store.sqlite import Batch, SqliteStore
 from redrive.store.tables.deliveries import Delivery, DeliveryTable
 
@@ -115,8 +115,10 @@ class UnreliableStore:
         """Whether a transaction is open, so that no other can begin."""
         return self.batch is not None and not self.batch.is_committed
 
-    def begin(self, steps: Sequence[Step[object]], *, awaits_disk: bool) -> UnreliableBatch:
-        """Run steps in a transaction that stays open."""
+    def begin(
+        self, steps: Sequence[Step[object]], *, awaits_disk: bool, follow: Follow | None = None
+    ) -> UnreliableBatch:  # fmt: skip
+        """Run steps in a transaction that stays open. Nothing follows here: claims of nodes share commits anyway."""
         self.batch = UnreliableBatch(self._store.begin(steps), steps, self._weather, self._concluded)
         return self.batch
 

@@ -5,6 +5,7 @@ A store that was closed properly is one file. While it is open, the file says so
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -61,8 +62,29 @@ def open_memory(shared: SharedMemory | None = None) -> Opened:
     connection = _connect(location, is_uri=shared is not None)
     for pragma in ("journal_mode = MEMORY", "synchronous = OFF", "temp_store = MEMORY"):
         connection.execute(f"PRAGMA {pragma}")
-    migrate(connection, location)
+    if shared is None:
+        _copy_empty_store(connection)
+    else:
+        migrate(connection, location)
     return Opened(connection)
+
+
+def _copy_empty_store(connection: sqlite3.Connection) -> None:
+    """Give a new database in memory its schema. A copy takes a tenth of the time that the migrations take.
+
+    A database that `deserialize` filled would be kept by another kind of file system in memory, which allows 1 GiB.
+    """
+    with closing(sqlite3.connect(MEMORY)) as filled:
+        filled.deserialize(_empty_store())
+        filled.backup(connection)
+
+
+@functools.cache
+def _empty_store() -> bytes:
+    """A store to which every migration was applied, and which holds nothing."""
+    with closing(_connect(MEMORY)) as connection:
+        migrate(connection, MEMORY)
+        return connection.serialize()
 
 
 def open_file(path: Path, *, synchronous: str, defers_sync: bool = False) -> Opened:

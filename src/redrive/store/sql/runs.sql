@@ -22,19 +22,26 @@ FROM runs WHERE scope = :scope AND (first_at, run) < (:before_at, :before_run) A
   AND (:state = '' OR state = :state) AND (:target_arn = '' OR target_arn = :target_arn)
 ORDER BY first_at DESC, run DESC LIMIT :limit;
 
--- name: page_of_execution -- the execution's own runs, and the batches with its messages
+-- name: page_of_execution -- the execution's own runs, the batches with its messages, and those of its redrives
+WITH redriven AS (
+  SELECT :execution_id AS id
+  UNION SELECT moved_as FROM moves WHERE execution_id = :execution_id AND kind LIKE 'redrive by %'
+)
 SELECT delivery_id, scope, kind, source_arn, target_arn, execution_id, cause, state, first_at, ended_at, left_out,
   left_out_until, run
 FROM runs WHERE run IN (
-    SELECT run FROM runs WHERE execution_id = :execution_id UNION SELECT run FROM links WHERE execution_id = :execution_id
+    SELECT run FROM runs WHERE execution_id IN (SELECT id FROM redriven)
+    UNION SELECT run FROM links WHERE execution_id IN (SELECT id FROM redriven)
   ) AND (first_at, run) < (:before_at, :before_run) AND first_at >= :since AND (:scope = '' OR scope = :scope)
   AND (:source_arn = '' OR source_arn = :source_arn) AND (:state = '' OR state = :state)
   AND (:target_arn = '' OR target_arn = :target_arn)
 ORDER BY first_at DESC, run DESC LIMIT :limit;
 
 -- name: execution_of -- by a delivery's id (for functions: a request id), a message's id, or its own id
+-- What a dead letter was sent again as belongs to the execution of the letter.
 SELECT execution_id FROM (
-  SELECT 1 AS rank, execution_id FROM runs WHERE delivery_id = :id
+  SELECT 0 AS rank, execution_id FROM moves WHERE moved_as = :id AND kind LIKE 'redrive by %'
+  UNION ALL SELECT 1, execution_id FROM runs WHERE delivery_id = :id
   UNION ALL SELECT 2, execution_id FROM runs WHERE execution_id = :id
   UNION ALL SELECT 3, execution_id FROM links WHERE execution_id = :id
   UNION ALL SELECT 4, execution_id FROM moves WHERE execution_id = :id
@@ -47,9 +54,14 @@ SELECT execution_id FROM (
 -- name: timeline
 -- All events of one execution, in order: began, each attempt, each batch, destinations, moves. In virtual time many
 -- events have the same instant: moves come first, then the runs in the order in which they were recorded.
-WITH own AS (
+-- A dead letter that was sent again began an execution of its own: that goes on here.
+WITH redriven AS (
+  SELECT :execution_id AS id
+  UNION SELECT moved_as FROM moves WHERE execution_id = :execution_id AND kind LIKE 'redrive by %'
+), own AS (
   SELECT * FROM runs WHERE run IN (
-    SELECT run FROM runs WHERE execution_id = :execution_id UNION SELECT run FROM links WHERE execution_id = :execution_id
+    SELECT run FROM runs WHERE execution_id IN (SELECT id FROM redriven)
+    UNION SELECT run FROM links WHERE execution_id IN (SELECT id FROM redriven)
   )
 )
 SELECT at, event, kind, delivery_id, source_arn, target_arn, attempt, state, code, message, next_at, arn, led_to, why,
@@ -63,7 +75,8 @@ FROM (
   SELECT own.first_at, run, 2, links.rowid, 'received', kind, delivery_id, source_arn, target_arn, 0,
     CASE WHEN is_done = 1 THEN 'delivered' ELSE 'returned' END, '', '', NULL, '',
     message_id, '', '', receive_count, cause
-  FROM own JOIN links USING (run) WHERE links.execution_id = :execution_id OR own.execution_id = :execution_id
+  FROM own JOIN links USING (run)
+  WHERE links.execution_id IN (SELECT id FROM redriven) OR own.execution_id IN (SELECT id FROM redriven)
   UNION ALL
   SELECT attempts.ended_at, run, 3, attempts.rowid, 'attempted', kind, delivery_id, source_arn, target_arn, attempt,
     attempts.state, code, message, next_at, coalesce(letter_arn, ''), coalesce(attempts.led_to, ''), coalesce(why, ''),
@@ -80,7 +93,7 @@ FROM (
   UNION ALL
   SELECT at, 0, 5, moves.rowid, 'moved', kind, '', from_arn, to_arn, 0, '', '', '', NULL, '', moved_as, message_id, '',
     receive_count, ''
-  FROM moves WHERE execution_id = :execution_id
+  FROM moves WHERE execution_id IN (SELECT id FROM redriven)
 ) AS events ORDER BY at, run, rank, nth;
 
 -- name: link
@@ -89,6 +102,9 @@ INSERT INTO links (run, execution_id, message_id, receive_count, is_done) VALUES
 -- name: move
 INSERT INTO moves (at, execution_id, kind, from_arn, to_arn, message_id, moved_as, receive_count)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: is_redriven
+SELECT 1 FROM moves WHERE moved_as = :sent_as AND message_id = :message_id AND kind LIKE 'redrive by %';
 
 -- name: sweep_moves
 DELETE FROM moves WHERE rowid IN (SELECT rowid FROM moves WHERE at < :before ORDER BY at LIMIT :limit);

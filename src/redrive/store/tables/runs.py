@@ -44,7 +44,10 @@ class Link(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A message that went from one queue to another. A move task gives it the new message id `moved_as`."""
+    """A message that went from one queue to another. A move task gives it the new message id `moved_as`.
+
+    A redrive sends a dead letter anywhere; `moved_as` is the id that it has there. Its kind ends with the plan's name.
+    """
 
     at: Instant
     execution_id: str
@@ -54,6 +57,10 @@ class Move(NamedTuple):
     message_id: str
     moved_as: str
     receive_count: int
+
+
+REDRIVE = "redrive by "
+"""How the kind of a redrive begins; the name of its plan follows."""
 
 
 class TimelineEvent(NamedTuple):
@@ -123,6 +130,10 @@ class RunTable:
         """Record that messages went to another queue."""
         self._database.run_many(_SQL["move"], moves)
         self.forget()
+
+    def is_redriven(self, message_id: str, sent_as: str) -> bool:
+        """Whether it is recorded that a dead letter was sent again under this id."""
+        return self._database.one(_SQL["is_redriven"], {"message_id": message_id, "sent_as": sent_as}) is not None
 
     def oldest_move(self) -> Instant | None:
         """When the oldest recorded move happened, or None."""

@@ -67,7 +67,7 @@ def orders(directory: Path, bill: str, ship: str) -> Path:
 
 
 def test_order_that_two_functions_work_on_by_its_key_is_safe(tmp_path: Path) -> None:
-    verdict = proved(orders(tmp_path, PUTS_BY_ORDER, PUTS_BY_ORDER), faults=2)
+    verdict = proved(orders(tmp_path, PUTS_BY_ORDER, PUTS_BY_ORDER))
 
     assert rule_of(verdict) == ""
     assert verdict.bounds.is_finished

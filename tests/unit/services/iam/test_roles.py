@@ -158,6 +158,21 @@ def test_update_changes_what_is_given_and_keeps_the_rest(iam, role):
     assert iam.update_role_description(RoleName="worker", Description="Rests.")["Role"]["Description"] == "Rests."
 
 
+def test_duration_of_sign_in_sessions_is_unset_until_given_and_after_a_reset(iam, refusal, role):
+    assert "MaxSigninSessionDuration" not in iam.get_role(RoleName="worker")["Role"]
+
+    iam.update_role(RoleName="worker", MaxSigninSessionDuration=86_400)
+    iam.update_role(RoleName="worker", Description="Works.", ResetMaxSigninSessionDuration=False)
+    assert iam.get_role(RoleName="worker")["Role"]["MaxSigninSessionDuration"] == 86_400
+
+    both = refusal("update_role", RoleName="worker", MaxSigninSessionDuration=3600, ResetMaxSigninSessionDuration=True)
+    assert both[0] == "InvalidInput"
+    assert iam.get_role(RoleName="worker")["Role"]["MaxSigninSessionDuration"] == 86_400
+
+    iam.update_role(RoleName="worker", ResetMaxSigninSessionDuration=True)
+    assert "MaxSigninSessionDuration" not in iam.get_role(RoleName="worker")["Role"]
+
+
 def test_trust_policy_is_replaced_whole(iam, refusal, role):
     changed = {
         "Version": "2012-10-17",

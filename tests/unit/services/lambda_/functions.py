@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from redrive.core.clock import VirtualClock, parse_instant
+from redrive.core.connected_calls import ConnectedCall
 from redrive.core.documents import Document
 from redrive.core.entropy import SeededEntropy, new_uuid
 from redrive.core.errors import ServiceError
@@ -169,6 +170,12 @@ class Surroundings:
 
     def publish_read_call(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
         raise AssertionError("no call is recorded here")
+
+    def connection(self, tx: Transaction, caller: Caller, arn: str) -> ConnectedCall | None:
+        raise NotImplementedError
+
+    def connection_refused(self, tx: Transaction, arn: str, headers: Sequence[tuple[str, str]]) -> None:
+        raise NotImplementedError
 
     def vended_log_types(self, tx: Transaction, resource_arn: str) -> frozenset[str]:
         return frozenset()

@@ -26,6 +26,12 @@ PARAMS: dict[str, dict[str, Any]] = {
     "GetTail": {"tail": "x"},
     "PutAnswer": {"token": "x"},
     "PutAsset": {"bucket": "b", "key": "k"},
+    "RecordRedrives": {
+        "plan": "p",
+        "queue": "q",
+        "to": "t",
+        "letters": [{"message_id": "m-1", "sent_as": "m-2"}],
+    },
     "TriggerSchedule": {"schedule": "nightly"},
 }
 

@@ -162,3 +162,47 @@ def test_run_is_forgotten_after_fourteen_days(office: Office, fired: str) -> Non
 
     assert office.refusal("GetRun", id=first["id"]).code == "ResourceNotFoundException"
     assert format_instant(office.world.now) > DAY_3
+
+
+def letters_of(*pairs: tuple[str, str]) -> dict[str, Any]:
+    return {
+        "plan": "plan.json", "queue": "arn:aws:sqs:us-east-1:000000000000:dead",
+        "to": "arn:aws:sqs:us-east-1:000000000000:orders",
+        "letters": [{"message_id": letter, "sent_as": sent_as} for letter, sent_as in pairs],
+    }  # fmt: skip
+
+
+def test_timeline_goes_on_with_the_letter_that_was_sent_again(office: Office, fired: str) -> None:
+    """By the ids of the execution and of each message; and with the next redrive, if that one fails, too."""
+    run = office.call("ListRuns", limit=1)["runs"][0]
+    letter = run["attempts"][0]["led_to"]
+
+    assert office.call("RecordRedrives", **letters_of((letter, "m-2")))["recorded"] == 1
+    assert office.call("RecordRedrives", **letters_of(("m-2", "m-3")))["recorded"] == 1
+
+    for named in (run["execution_id"], letter, "m-2", "m-3"):
+        told = office.call("GetRun", id=named)
+        moves = [one for one in told["timeline"] if one["event"] == "moved"]
+        assert told["execution_id"] == run["execution_id"]
+        assert [(one["kind"], one["plan"], one["why"], one["led_to"]) for one in moves] == [
+            ("redrive", "plan.json", letter, "m-2"), ("redrive", "plan.json", "m-2", "m-3")
+        ]  # fmt: skip
+
+
+def test_redrive_that_is_recorded_twice_is_told_once(office: Office) -> None:
+    """A run that was killed records again what it has sent and not deleted."""
+    told = letters_of(("m-1", "m-2"), ("m-1-too", "m-3"))
+
+    counts = [office.call("RecordRedrives", **told)["recorded"] for _ in range(2)]
+
+    assert counts == [2, 0]
+    assert len(office.call("GetRun", id="m-2")["timeline"]) == 1
+
+
+def test_letter_of_an_unknown_execution_begins_one_under_the_id_of_its_work(office: Office) -> None:
+    told = letters_of(("m-1", "m-2"))
+    told["letters"][0]["work_id"] = "r-1"
+
+    office.call("RecordRedrives", **told)
+
+    assert office.call("GetRun", id="m-2")["execution_id"] == "r-1"

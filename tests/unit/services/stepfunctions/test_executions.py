@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 from botocore.exceptions import ClientError
@@ -10,6 +11,7 @@ from botocore.exceptions import ClientError
 from tests.unit.services.stepfunctions.conftest import ROLE, Machines, code_of, message_of
 
 WAITS = {"Type": "Wait", "Seconds": 60}
+PASSES = json.dumps({"StartAt": "A", "States": {"A": {"Type": "Pass", "End": True}}})
 
 
 def test_second_start_with_name_and_input_of_one_that_runs_answers_as_the_first(machines: Machines) -> None:
@@ -99,6 +101,164 @@ def test_deleted_machine_ends_its_executions_at_their_next_transition(machines: 
     machines.world.advance(seconds=60)
 
     assert (before, machines.ran(arn).status) == ("RUNNING", "ABORTED")
+
+
+@pytest.mark.parametrize("kind", ["STANDARD", "EXPRESS"])
+def test_machine_with_running_executions_is_deleting_until_the_last_has_ended(machines: Machines, kind: str) -> None:
+    machine = machines.create(WAITS, {"Type": "Pass"}, type=kind)
+    machines.start(machine, name="one")
+    machines.start(machine, name="two")
+
+    machines.sfn.delete_state_machine(stateMachineArn=machine)
+    shown = machines.sfn.describe_state_machine(stateMachineArn=machine)
+    listed = machines.sfn.list_state_machines()["stateMachines"]
+    machines.world.advance(seconds=60)
+
+    assert shown["status"] == "DELETING"
+    assert [one["name"] for one in listed] == ["m1"]
+    assert machines.sfn.list_state_machines()["stateMachines"] == []
+    assert machines.create({"Type": "Pass"}, name="m1") == machine
+
+
+def test_stop_of_the_last_execution_ends_the_deletion_of_its_machine(machines: Machines) -> None:
+    machine = machines.create(WAITS)
+    arn = machines.start(machine)
+    machines.sfn.delete_state_machine(stateMachineArn=machine)
+
+    machines.sfn.stop_execution(executionArn=arn)
+
+    assert machines.sfn.list_state_machines()["stateMachines"] == []
+
+
+def test_machine_that_is_being_deleted_takes_nothing_new(machines: Machines) -> None:
+    machine = machines.create(WAITS)
+    machines.start(machine)
+    version = machines.sfn.publish_state_machine_version(stateMachineArn=machine)["stateMachineVersionArn"]
+    machines.sfn.delete_state_machine(stateMachineArn=machine)
+    route = {"stateMachineVersionArn": version, "weight": 100}
+    calls: list[Callable[[], object]] = [
+        lambda: machines.start(machine, name="more"),
+        lambda: machines.sfn.update_state_machine(stateMachineArn=machine, definition=PASSES),
+        lambda: machines.create(WAITS, name="m1"),
+        lambda: machines.sfn.publish_state_machine_version(stateMachineArn=machine),
+        lambda: machines.sfn.create_state_machine_alias(name="live", routingConfiguration=[route]),
+        lambda: machines.sfn.list_state_machine_aliases(stateMachineArn=machine),
+    ]
+
+    codes = [refusal(call) for call in calls]
+
+    assert codes == ["StateMachineDeleting"] * len(calls)
+
+
+def refusal(call: Callable[[], object]) -> str:
+    """The code of a call that is refused."""
+    with pytest.raises(ClientError) as failed:
+        call()
+    return code_of(failed)
+
+
+def test_input_over_the_limit_starts_nothing(machines: Machines) -> None:
+    """262,144 bytes of UTF-8 fit, one more does not."""
+    machine = machines.create({"Type": "Pass", "Result": 1})
+    fits = json.dumps("é" * 131_071, ensure_ascii=False)
+
+    machines.sfn.start_execution(stateMachineArn=machine, input=fits, name="fits")
+    code = refusal(lambda: machines.sfn.start_execution(stateMachineArn=machine, input=f"{fits} ", name="more"))
+
+    assert (len(fits.encode()), code) == (262_144, "InvalidExecutionInput")
+    assert [one["name"] for one in machines.sfn.list_executions(stateMachineArn=machine)["executions"]] == ["fits"]
+
+
+def test_output_of_a_token_over_the_limit_leaves_its_task_as_it_is(machines: Machines) -> None:
+    activity = machines.sfn.create_activity(name="work")["activityArn"]
+    arn = machines.start(machines.create({"Type": "Task", "Resource": activity}))
+    token = machines.sfn.get_activity_task(activityArn=activity)["taskToken"]
+
+    code = refusal(
+        lambda: machines.sfn.send_task_success(taskToken=token, output=json.dumps("é" * 200_000, ensure_ascii=False))
+    )
+    before = machines.ran(arn).status
+    machines.sfn.send_task_success(taskToken=token, output="{}")
+    machines.world.settle()
+
+    assert (code, before, machines.ran(arn).status) == ("InvalidOutput", "RUNNING", "SUCCEEDED")
+
+
+def test_role_that_vanishes_while_an_execution_waits_fails_its_next_task(machines: Machines) -> None:
+    url = machines.world.client("sqs").create_queue(QueueName="q")["QueueUrl"]
+    sends = {
+        "Type": "Task", "Resource": "arn:aws:states:::sqs:sendMessage",
+        "Parameters": {"QueueUrl": url, "MessageBody": "x"},
+    }  # fmt: skip
+    arn = machines.start(machines.create(WAITS, sends))
+    machines.world.client("iam").delete_role_policy(RoleName="states", PolicyName="all")
+    machines.world.client("iam").delete_role(RoleName="states")
+
+    machines.world.advance(seconds=60)
+
+    ran = machines.ran(arn)
+    assert (ran.status, ran.failure[0]) == ("FAILED", "SQS.AmazonSQSException")
+    assert machines.world.client("sqs").receive_message(QueueUrl=url).get("Messages", []) == []
+
+
+def test_tasks_are_counted_with_their_times(machines: Machines) -> None:
+    """By function, by activity and by integration, under the names of AWS's page."""
+    function = machines.function("f", lambda event, _: event)
+    activity = machines.sfn.create_activity(name="work")["activityArn"]
+    sends = {"Type": "Task", "Resource": "arn:aws:states:::sqs:sendMessage", "Parameters": {"MessageBody": "x"}}
+    url = machines.world.client("sqs").create_queue(QueueName="q")["QueueUrl"]
+    sends["Parameters"] = {"QueueUrl": url, "MessageBody": "x"}
+    refused = {**sends, "Parameters": {"QueueUrl": f"{url}-gone", "MessageBody": "x"}}
+    caught = {"Catch": [{"ErrorEquals": ["States.ALL"], "Next": "Last"}]}
+    machines.start(
+        machines.create(
+            {"Type": "Task", "Resource": function}, sends, {"Type": "Task", "Resource": activity},
+            {**refused, **caught}, {"Type": "Pass", "Name": "Last"},
+        )
+    )  # fmt: skip
+    machines.world.advance(seconds=5)
+    taken = machines.sfn.get_activity_task(activityArn=activity)
+    machines.world.advance(seconds=7)
+    machines.sfn.send_task_success(taskToken=taken["taskToken"], output="{}")
+    machines.world.advance(minutes=2)
+
+    assert counted(machines, "LambdaFunctionArn", function) == {
+        "LambdaFunctionRunTime": 0, "LambdaFunctionScheduleTime": 0, "LambdaFunctionTime": 0,
+        "LambdaFunctionsScheduled": 1, "LambdaFunctionsStarted": 1, "LambdaFunctionsSucceeded": 1,
+    }  # fmt: skip
+    assert counted(machines, "ActivityArn", activity) == {
+        "ActivityScheduleTime": 5_000, "ActivityRunTime": 7_000, "ActivityTime": 12_000,
+        "ActivitiesScheduled": 1, "ActivitiesStarted": 1, "ActivitiesSucceeded": 1,
+    }  # fmt: skip
+    sent = counted(machines, "ServiceIntegrationResourceArn", sends["Resource"])
+    assert (sent["ServiceIntegrationsScheduled"], sent["ServiceIntegrationsStarted"]) == (2, 2)
+    assert (sent["ServiceIntegrationsSucceeded"], sent["ServiceIntegrationsFailed"]) == (1, 1)
+
+
+def counted(machines: Machines, dimension: str, value: str) -> dict[str, float]:
+    """The sums of the metrics with this dimension."""
+    cloudwatch, now_s = machines.world.client("cloudwatch"), machines.world.clock.now() // 1000
+    dimensions = [{"Name": dimension, "Value": value}]
+    names = [one["MetricName"] for one in cloudwatch.list_metrics(Dimensions=dimensions)["Metrics"]]
+    points = {
+        name: cloudwatch.get_metric_statistics(
+            Namespace="AWS/States", MetricName=name, Dimensions=dimensions, StartTime=now_s - 3_600, EndTime=now_s,
+            Period=3_600, Statistics=["Sum"],
+        )["Datapoints"]
+        for name in names
+    }  # fmt: skip
+    return {name: sum(point["Sum"] for point in found) for name, found in points.items()}
+
+
+def test_missed_heartbeat_is_counted_beside_the_timeout(machines: Machines) -> None:
+    activity = machines.sfn.create_activity(name="work")["activityArn"]
+    machines.start(machines.create({"Type": "Task", "Resource": activity, "HeartbeatSeconds": 10}))
+    machines.sfn.get_activity_task(activityArn=activity)
+    machines.world.advance(minutes=2)
+
+    found = counted(machines, "ActivityArn", activity)
+
+    assert (found["ActivitiesTimedOut"], found["ActivitiesHeartbeatTimedOut"]) == (1, 1)
 
 
 def test_running_execution_keeps_the_definition_it_was_started_with(machines: Machines) -> None:

@@ -73,5 +73,7 @@ def test_stack_makes_a_machine_with_a_version_and_an_alias_and_changes_and_delet
     shown = machines.sfn.describe_execution(executionArn=started)
     assert (shown["stateMachineAliasArn"], shown["stateMachineVersionArn"]) == (alias, alias.replace("live", "1"))
     assert json.loads(changed["definition"])["Comment"] == "new"
-    assert machines.sfn.list_state_machines()["stateMachines"] == []
+    deleting = machines.sfn.describe_state_machine(stateMachineArn=changed["stateMachineArn"])["status"]
+    machines.sfn.stop_execution(executionArn=started)
+    assert (deleting, machines.sfn.list_state_machines()["stateMachines"]) == ("DELETING", [])
     assert machines.sfn.list_activities()["activities"] == []

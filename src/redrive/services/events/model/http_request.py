@@ -7,12 +7,13 @@ Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-api-destinat
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from collections.abc import Mapping
+from urllib.parse import quote, urlencode, urlsplit
 
 from redrive.core.clock import SECOND_MS
 from redrive.core.documents import Document, dump_json, load_json
 from redrive.delivery.outside.http_call import HttpCall
+from redrive.delivery.outside.http_request import Headers, with_query
 from redrive.services.events.model.api_destination import ApiDestination
 from redrive.services.events.model.connection import AuthorizationType, Connection
 
@@ -25,8 +26,6 @@ _DEFAULT_HEADERS: Mapping[str, str] = {
     "Accept-Encoding": "gzip,deflate",
     "Connection": "close",
 }
-_FRAMING = frozenset({"connection", "content-length", "host", "transfer-encoding"})
-"""Headers that belong to the connection itself: a parameter cannot set them."""
 _BODILESS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -35,11 +34,11 @@ def destination_call(
 ) -> HttpCall:  # fmt: skip
     """The call of an API destination. `given` are the target's HttpParameters, `body` is the target's input."""
     invocation = connection.http_parameters
-    query = {**(given.get("QueryStringParameters") or {}), **_pairs(invocation.get("QueryStringParameters"))}
+    query = {**(given.get("QueryStringParameters") or {}), **pairs_of(invocation.get("QueryStringParameters"))}
     headers = Headers(_DEFAULT_HEADERS)
     headers.add_all((given.get("HeaderParameters") or {}).items())
-    headers.add_all(_pairs(invocation.get("HeaderParameters")).items())
-    headers.add_all(_authorization(connection))
+    headers.add_all(pairs_of(invocation.get("HeaderParameters")).items())
+    headers.add_all(authorization(connection))
     content = "" if destination.method in _BODILESS else _merged_body(body, invocation.get("BodyParameters"))
     url = with_query(filled_path(destination.endpoint, given.get("PathParameterValues") or []), query)
     return HttpCall(url, destination.method, headers.as_pairs(), content.encode(), timeout_ms=TIMEOUT_MS)
@@ -56,12 +55,12 @@ def token_call(connection: Connection) -> HttpCall:
     client = asked["ClientParameters"]
     form = {
         "grant_type": "client_credentials", "client_id": client["ClientID"], "client_secret": client["ClientSecret"],
-        **_pairs(http.get("BodyParameters")),
+        **pairs_of(http.get("BodyParameters")),
     }  # fmt: skip
-    query = _pairs(http.get("QueryStringParameters"))
+    query = pairs_of(http.get("QueryStringParameters"))
     method = asked["HttpMethod"]
     headers = Headers({**_DEFAULT_HEADERS, "Content-Type": "application/x-www-form-urlencoded"})
-    headers.add_all(_pairs(http.get("HeaderParameters")).items())
+    headers.add_all(pairs_of(http.get("HeaderParameters")).items())
     if method == "GET":
         return HttpCall(
             with_query(asked["AuthorizationEndpoint"], {**form, **query}), method, headers.as_pairs(),
@@ -69,28 +68,6 @@ def token_call(connection: Connection) -> HttpCall:
         )  # fmt: skip
     url = with_query(asked["AuthorizationEndpoint"], query)
     return HttpCall(url, method, headers.as_pairs(), urlencode(form).encode(), timeout_ms=TIMEOUT_MS)
-
-
-class Headers:
-    """Headers of a request. A later header replaces an earlier one of the same name, whatever its case."""
-
-    def __init__(self, headers: Mapping[str, str]) -> None:
-        self._headers = {name.lower(): (name, value) for name, value in headers.items()}
-
-    def add_all(self, headers: Iterable[tuple[str, str]]) -> None:
-        """Add headers, except those that belong to the connection itself."""
-        for name, value in headers:
-            if name.lower() not in _FRAMING:
-                self._headers[name.lower()] = (name, value)
-
-    def as_pairs(self) -> tuple[tuple[str, str], ...]:
-        """The headers as (name, value), in the order in which their names were first added."""
-        return tuple(self._headers.values())
-
-
-def is_writable(value: str) -> bool:
-    """Whether a value fits into a header: visible characters of ASCII, blanks and tabs."""
-    return value.isascii() and value.replace("\t", " ").isprintable()
 
 
 def filled_path(endpoint: str, values: list[str]) -> str:
@@ -103,16 +80,8 @@ def filled_path(endpoint: str, values: list[str]) -> str:
     return url._replace(path=path).geturl()
 
 
-def with_query(endpoint: str, query: Mapping[str, str]) -> str:
-    """An endpoint with query parameters; one of the endpoint's own is replaced by a parameter of the same name."""
-    if not query:
-        return endpoint
-    url = urlsplit(endpoint)
-    own = [(name, value) for name, value in parse_qsl(url.query, keep_blank_values=True) if name not in query]
-    return url._replace(query=urlencode([*own, *query.items()], quote_via=quote)).geturl()
-
-
-def _authorization(connection: Connection) -> list[tuple[str, str]]:
+def authorization(connection: Connection) -> list[tuple[str, str]]:
+    """The headers that authorize a call."""
     parameters = connection.parameters
     match connection.type:
         case AuthorizationType.BASIC:
@@ -134,8 +103,9 @@ def _merged_body(body: str, added: list[Document] | None) -> str:
         document = load_json(body)
     except ValueError:
         return body
-    return dump_json({**document, **_pairs(added)}) if isinstance(document, dict) else body
+    return dump_json({**document, **pairs_of(added)}) if isinstance(document, dict) else body
 
 
-def _pairs(parameters: list[Document] | None) -> dict[str, str]:
+def pairs_of(parameters: list[Document] | None) -> dict[str, str]:
+    """The parameters of a connection by their keys."""
     return {one["Key"]: one.get("Value", "") for one in parameters or [] if "Key" in one}

@@ -40,6 +40,7 @@ class Role:
     trust: str
     description: str | None = None
     session_s_max: int = limits.SESSION_S_DEFAULT
+    signin_s_max: int | None = None
     boundary: str | None = None
     inline: Mapping[str, str] = field(default_factory=dict)
     attached: tuple[str, ...] = ()

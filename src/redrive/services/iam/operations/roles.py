@@ -17,6 +17,7 @@ from redrive.services.iam.holders import check_boundary
 from redrive.services.iam.model.documents import check_trust, encoded
 from redrive.services.iam.model.instance_profile import InstanceProfile
 from redrive.services.iam.model.requests import (
+    invalid_input,
     no_such_entity,
     over_quota,
     page,
@@ -57,6 +58,7 @@ def create_role(
     path: str | None = None,
     description: str | None = None,
     max_session_duration: int | None = None,
+    max_signin_session_duration: int | None = None,
     permissions_boundary: str | None = None,
     tags: Sequence[Mapping[str, str]] | None = None,
 ) -> Document:
@@ -70,7 +72,8 @@ def create_role(
     role = Role(
         role_name=role_name, path=path or "/", id=new_role_id(tx.entropy), account=caller.account, created_at=tx.now,
         trust=assume_role_policy_document, description=description, boundary=permissions_boundary,
-        session_s_max=max_session_duration or limits.SESSION_S_DEFAULT, tags=tagged({}, tags or (), "Role"),
+        session_s_max=max_session_duration or limits.SESSION_S_DEFAULT, signin_s_max=max_signin_session_duration,
+        tags=tagged({}, tags or (), "Role"),
     )  # fmt: skip
     tx.services.authorize(tx, caller, "iam:CreateRole", role.arn)
     check_trust(role.trust)
@@ -124,19 +127,25 @@ def update_role(
     role_name: str,
     description: str | None = None,
     max_session_duration: int | None = None,
+    max_signin_session_duration: int | None = None,
+    reset_max_signin_session_duration: bool | None = None,
 ) -> Document:
-    """Change a role's description or maximum session duration; values that are not given do not change.
+    """Change a role's description or the longest durations of its sessions; values that are not given do not change.
 
-    Errors: NoSuchEntityException.
+    Errors: NoSuchEntityException; InvalidInputException (a sign-in duration that is both given and reset).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_UpdateRole.html
     """
     role = role_for(tx, caller, role_name, "iam:UpdateRole")
+    if reset_max_signin_session_duration and max_signin_session_duration is not None:
+        raise invalid_input("MaxSigninSessionDuration cannot be specified when ResetMaxSigninSessionDuration is true.")
+    kept = None if reset_max_signin_session_duration else role.signin_s_max
     store_role(
         tx,
         dataclasses.replace(
             role,
             description=role.description if description is None else description,
             session_s_max=max_session_duration or role.session_s_max,
+            signin_s_max=max_signin_session_duration or kept,
         ),
     )
     return {}
@@ -236,6 +245,7 @@ def listed_role(role: Role) -> Document:
         "AssumeRolePolicyDocument": encoded(role.trust),
         "Description": role.description,
         "MaxSessionDuration": role.session_s_max,
+        "MaxSigninSessionDuration": role.signin_s_max,
     }
 
 

@@ -8,7 +8,7 @@ from redrive.core.uuid7 import time_of_uuid7
 from redrive.delivery.history.runs import Run
 from redrive.delivery.surface import refusal
 from redrive.store.tables.attempts import AttemptRecord, NoteRecord, RunState
-from redrive.store.tables.runs import TimelineEvent
+from redrive.store.tables.runs import REDRIVE, TimelineEvent
 
 SCHEDULED = "scheduler"
 """The kind of the runs of schedules. Their execution ids begin with the scheduled time."""
@@ -59,6 +59,8 @@ def run_document(run: Run) -> Document:
 def timeline_document(event: TimelineEvent) -> Document:
     """An event of a timeline: its kind, and those of its members that are set."""
     told: Document = {"at": format_instant(event.at), "event": event.event, "kind": event.kind}
+    if event.event == "moved" and event.kind.startswith(REDRIVE):
+        told |= {"kind": "redrive", "plan": event.kind.removeprefix(REDRIVE)}
     for name in _WHATEVER_IT_HAS:
         if getattr(event, name):
             told[name.removesuffix("_arn")] = getattr(event, name)

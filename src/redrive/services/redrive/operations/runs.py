@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from redrive.core.documents import Document
 from redrive.core.scope import Caller
 from redrive.delivery.history.runs import run_of, runs_matching
@@ -9,7 +11,7 @@ from redrive.delivery.surface import MISSING, own_operation, refusal, scope_aske
 from redrive.services.redrive import limits
 from redrive.services.redrive.model.runs import instant_of, run_document, state_of, timeline_document
 from redrive.store.api import Transaction
-from redrive.store.tables.runs import RunFilter
+from redrive.store.tables.runs import REDRIVE, Move, RunFilter
 
 
 @own_operation("ListRuns")
@@ -47,5 +49,33 @@ def get_run(tx: Transaction, caller: Caller, *, id: str) -> Document:
     if execution_id is None or not is_theirs:
         next_step = "It was not attempted yet, or more than 14 days ago. See: redrive runs list"
         raise refusal(f"Nothing is known of a run {id[:200]}.", next_step, MISSING)
-    told = {"execution_id": execution_id} if run is None else run_document(run)
-    return {**told, "timeline": [timeline_document(event) for event in timeline]}
+    told = {} if run is None else run_document(run)
+    # A dead letter that was sent again ran under another id: its timeline is that of the letter's execution.
+    return {**told, "execution_id": execution_id, "timeline": [timeline_document(event) for event in timeline]}
+
+
+@own_operation("RecordRedrives")
+def record_redrives(
+    tx: Transaction, caller: Caller, *, plan: str, queue: str, to: str, letters: Sequence[Document]
+) -> Document:  # fmt: skip
+    """Record that dead letters were sent again: each belongs to the execution of its letter.
+
+    A letter whose execution nothing is known of begins one. Errors: AccessDeniedException; ValidationException.
+    """
+    moves = [
+        Move(tx.now, _execution_of(tx, one), f"{REDRIVE}{plan}", queue, to, one["message_id"], one["sent_as"], 0)
+        for one in letters
+        if not tx.runs.is_redriven(one["message_id"], one["sent_as"])
+    ]
+    if moves:
+        tx.runs.move(moves)
+    return {"recorded": len(moves)}
+
+
+def _execution_of(tx: Transaction, letter: Document) -> str:
+    """The execution of a letter: by its message, or by the request, event or execution that it names."""
+    for named in (letter["message_id"], letter.get("work_id")):
+        found = tx.runs.execution_of(named) if named else None
+        if found is not None:
+            return found
+    return str(letter.get("work_id") or letter["message_id"])

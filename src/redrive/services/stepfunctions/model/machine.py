@@ -48,7 +48,10 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class StateMachine:
-    """A machine. `id` is drawn at its creation. `first_revision` has no id in answers until there is a second one."""
+    """A machine. `id` is drawn at its creation. `first_revision` has no id in answers until there is a second one.
+
+    A machine that `is_deleting` has executions that have not ended yet.
+    """
 
     KIND: ClassVar[str] = "stepfunctions.machine"
 
@@ -61,6 +64,7 @@ class StateMachine:
     version_last: int = 0
     tags: Mapping[str, str] = field(default_factory=dict)
     creation_description: str = ""
+    is_deleting: bool = False
 
     def arn(self, scope: Scope) -> str:
         """The machine's ARN."""

@@ -60,8 +60,8 @@ class Frame:
 
     `previous` is the thread's last event, `entered` the one that entered the state, which had `entered_previous` before
     it. `retries` counts retries by the place of their retrier, `tries` all of them. `task` is the number of the task
-    that is under way: a result for another number is late. `results` has a place for each child; `done` counts those
-    that have ended well. `items` are those of a Map.
+    that is under way: a result for another number is late; it was scheduled at `asked_at`, and started at `begun_at`.
+    `results` has a place for each child; `done` counts those that have ended well. `items` are those of a Map.
     """
 
     id: str
@@ -79,6 +79,8 @@ class Frame:
     retries: dict[str, int] = field(default_factory=dict)
     tries: int = 0
     task: int = 0
+    asked_at: Instant = 0
+    begun_at: Instant = 0
     is_submitted: bool = False
     wake_at: Instant | None = None
     timeout_at: Instant | None = None
@@ -113,7 +115,8 @@ class Frame:
 _FIELDS: dict[str, object] = {
     "id": None, "state": None, "up": None, "place": 0, "mode": Mode.ENTER, "input": None, "output": None,
     "variables": {}, "previous": 0, "entered": 0, "entered_previous": 0, "entered_at": 0, "retries": {}, "tries": 0,
-    "task": 0, "is_submitted": False, "wake_at": None, "timeout_at": None, "beat_at": None, "beat_ms": 0,
+    "task": 0, "asked_at": 0, "begun_at": 0, "is_submitted": False, "wake_at": None, "timeout_at": None,
+    "beat_at": None, "beat_ms": 0,
     "children": [], "results": [], "done": 0, "items": None, "begun": 0, "width": 0, "error": None, "cause": None,
     "map_run": "",
 }  # fmt: skip

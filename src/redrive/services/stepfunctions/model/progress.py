@@ -6,7 +6,7 @@ functions of `tasks.py`.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -79,7 +79,8 @@ class Progress:
 
     `is_express`: nobody can ask for the history. `context` is what `$$.Execution` and
     `$$.StateMachine` are. `queue` are the frames that can go on now; `outer`
-    are variables that no state has assigned, which only tests of states have.
+    are variables that no state has assigned, which only tests of states have. `measured` counts what metrics are
+    made of: a task's Resource, the end of the metric's name, the value.
     """
 
     compiled: Compiled
@@ -96,6 +97,7 @@ class Progress:
     events: list[KeptEvent] = field(default_factory=list)
     wishes: deque[Wish] = field(default_factory=deque)
     queue: deque[Frame] = field(default_factory=deque)
+    measured: Counter[tuple[str, str, int]] = field(default_factory=Counter)
     _text: tuple[object, str] = (None, "null")
 
     @property

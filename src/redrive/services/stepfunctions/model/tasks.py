@@ -120,6 +120,8 @@ def timed_out(progress: Progress, frame: Frame) -> None:
     _, resource = _task(progress, frame)
     is_beat = frame.beat_at is not None and frame.beat_at <= progress.now
     _tell(progress, frame, resource, "TimedOut", {"error": TIMEOUT})
+    if is_beat:
+        progress.measured[resource.arn, "HeartbeatTimedOut", 1] += 1
     react(progress, frame, HEARTBEAT_TIMEOUT if is_beat else TIMEOUT, "")
 
 
@@ -144,7 +146,8 @@ def _blamed(frame: Frame, resource: TaskResource) -> str:
 
 
 def _tell(progress: Progress, frame: Frame, resource: TaskResource, what: str, details: Document) -> None:
-    """Add an event of a task, under the name that its kind of task has."""
+    """Add an event of a task, under the name that its kind of task has, and count it."""
+    _measure(progress, frame, resource.arn, what)
     match resource.kind:
         case Kind.FUNCTION:
             progress.tell(frame, f"LambdaFunction{what}", details)
@@ -153,3 +156,21 @@ def _tell(progress: Progress, frame: Frame, resource: TaskResource, what: str, d
         case _:
             called = {"resourceType": resource.type, "resource": resource.name}
             progress.tell(frame, f"Task{what}", {**called, **details})
+
+
+def _measure(progress: Progress, frame: Frame, resource: str, what: str) -> None:
+    """Count an event of a task, and the times that end with it."""
+    now, measured = progress.now, progress.measured
+    match what:
+        case "Submitted":
+            return
+        case "Scheduled":
+            frame.asked_at = frame.begun_at = now
+        case "Started":
+            frame.begun_at = now
+            measured[resource, "ScheduleTime", now - frame.asked_at] += 1
+        case _:
+            measured[resource, "RunTime", now - frame.begun_at] += 1
+            measured[resource, "Time", now - frame.asked_at] += 1
+            frame.asked_at = frame.begun_at = 0
+    measured[resource, what, 1] += 1

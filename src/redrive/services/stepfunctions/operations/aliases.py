@@ -12,7 +12,7 @@ from redrive.core.pages import encode_token
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.services.stepfunctions.limits import ALIASES_MAX, NAME_CHARACTERS_MAX, PAGE_DEFAULT
-from redrive.services.stepfunctions.machines import find_alias, find_version, read_machine_arn, the_machine
+from redrive.services.stepfunctions.machines import find_alias, find_version, read_machine_arn, the_active_machine
 from redrive.services.stepfunctions.model.arns import StatesArn
 from redrive.services.stepfunctions.model.machine import Alias, Route, alias_name
 from redrive.services.stepfunctions.model.requests import invalid, read_page
@@ -30,14 +30,14 @@ def create_state_machine_alias(
     """Create an alias of one or two versions of a machine. An identical creation answers with the first.
 
     Errors: InvalidName; InvalidArn; ValidationException (the routes); ResourceNotFound (a version);
-    ConflictException (the alias has other routes); ServiceQuotaExceededException.
+    ConflictException (the alias has other routes); ServiceQuotaExceededException; StateMachineDeleting.
     Source: https://docs.aws.amazon.com/step-functions/latest/apireference/API_CreateStateMachineAlias.html
     """
     if not _NAME.fullmatch(name) or len(name) > NAME_CHARACTERS_MAX:
         raise ServiceError("InvalidName", f"Invalid Name: '{name}'")
     machine, routes = _read_routes(routing_configuration)
     tx.services.authorize(tx, caller, "states:CreateStateMachineAlias", machine.machine_arn)
-    the_machine(tx, machine)
+    the_active_machine(tx, machine)
     _check_versions(tx, machine, routes)
     arn = machine._replace(qualifier=name)
     known = find_alias(tx, arn)
@@ -120,12 +120,12 @@ def list_state_machine_aliases(
 ) -> Document:  # fmt: skip
     """List the aliases of a machine, or those that route to a version.
 
-    Errors: InvalidArn; InvalidToken; StateMachineDoesNotExist.
+    Errors: InvalidArn; InvalidToken; StateMachineDoesNotExist; StateMachineDeleting.
     Source: https://docs.aws.amazon.com/step-functions/latest/apireference/API_ListStateMachineAliases.html
     """
     arn = read_machine_arn(state_machine_arn)
     tx.services.authorize(tx, caller, "states:ListStateMachineAliases", state_machine_arn)
-    the_machine(tx, arn)
+    the_active_machine(tx, arn)
     after, limit = read_page(next_token, "ListStateMachineAliases", state_machine_arn), max_results or PAGE_DEFAULT
     found = tx.resources.list(Alias, arn.scope, prefix=f"{arn.name}/")
     if arn.qualifier.isdigit():

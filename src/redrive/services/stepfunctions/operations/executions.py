@@ -9,10 +9,11 @@ from redrive.core.pages import encode_token
 from redrive.core.scope import Caller
 from redrive.delivery.operation import Wait, operation
 from redrive.services.stepfunctions.calling import PRINCIPAL
+from redrive.services.stepfunctions.definitions import shown_references
 from redrive.services.stepfunctions.ending import ended
 from redrive.services.stepfunctions.executions import live_of, load, store
 from redrive.services.stepfunctions.limits import EXPRESS_MS_MAX, PAGE_DEFAULT, SYNC_MARGIN_MS
-from redrive.services.stepfunctions.machines import Chosen, choose, read_machine_arn, the_machine
+from redrive.services.stepfunctions.machines import Chosen, check_active, choose, read_machine_arn, the_machine
 from redrive.services.stepfunctions.model.arns import EXECUTION, MAP_RUN, execution_arn, express_arn, read_arn
 from redrive.services.stepfunctions.model.execution import (
     MachineExecution,
@@ -46,7 +47,8 @@ def start_execution(
 ) -> Document:  # fmt: skip
     """Start an execution. A second start with the name and the input of one that runs answers as the first.
 
-    Errors: InvalidArn; StateMachineDoesNotExist; InvalidName; InvalidExecutionInput; ExecutionAlreadyExists.
+    Errors: InvalidArn; StateMachineDoesNotExist; StateMachineDeleting; InvalidName; InvalidExecutionInput;
+    ExecutionAlreadyExists.
     Source: https://docs.aws.amazon.com/step-functions/latest/apireference/API_StartExecution.html
     """
     arn = read_machine_arn(state_machine_arn)
@@ -54,6 +56,7 @@ def start_execution(
     if name is not None:
         check_name(name)
     chosen = choose(tx, state_machine_arn)
+    check_active(chosen.machine, arn.scope)
     value = read_input(input)
     execution = new_execution(tx, caller, chosen, name, "{}" if input is None else input, trace_header)
     if start(tx, execution, value, is_deferred=caller.invoked_by == PRINCIPAL) is None:
@@ -68,7 +71,8 @@ def start_sync_execution(
 ) -> Document | Wait:  # fmt: skip
     """Start an execution of an express machine, and answer at its end, also if it has failed.
 
-    Errors: InvalidArn; StateMachineDoesNotExist; StateMachineTypeNotSupported; InvalidName; InvalidExecutionInput.
+    Errors: InvalidArn; StateMachineDoesNotExist; StateMachineDeleting; StateMachineTypeNotSupported; InvalidName;
+    InvalidExecutionInput.
     Source: https://docs.aws.amazon.com/step-functions/latest/apireference/API_StartSyncExecution.html
     """
     arn = read_machine_arn(state_machine_arn)
@@ -81,6 +85,7 @@ def start_sync_execution(
     with_data = included_data == "ALL_DATA"
     if row is None:
         chosen = choose(tx, state_machine_arn)
+        check_active(chosen.machine, arn.scope)
         if chosen.machine.type is not MachineType.EXPRESS:
             raise unsupported_type()
         value = read_input(input)
@@ -153,7 +158,11 @@ def describe_state_machine_for_execution(
     }  # fmt: skip
     if execution.map_run:
         shown |= {"mapRunArn": execution.map_run, "label": execution.machine_name.partition("/")[2]}
-    return shown if included_data == "ALL_DATA" else {**shown, "definition": ""}
+    if revision.encryption:
+        shown["encryptionConfiguration"] = revision.encryption
+    if included_data != "ALL_DATA":
+        return {**shown, "definition": ""}
+    return shown | shown_references(revision.definition)
 
 
 @operation("ListExecutions")

@@ -12,17 +12,20 @@ from redrive.core.pages import encode_token
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.operation import operation
 from redrive.languages.iam import request_tags
-from redrive.services.stepfunctions.definitions import check_definition
+from redrive.services.stepfunctions.definitions import check_definition, shown_references
 from redrive.services.stepfunctions.limits import MACHINES_MAX, PAGE_DEFAULT
 from redrive.services.stepfunctions.machines import (
+    check_active,
     choose,
+    delete_machine,
+    has_running,
     read_machine_arn,
-    the_machine,
+    the_active_machine,
     the_revision,
 )
 from redrive.services.stepfunctions.model.arns import StatesArn, machine_arn
 from redrive.services.stepfunctions.model.logging import check_logging
-from redrive.services.stepfunctions.model.machine import Alias, MachineType, Revision, StateMachine, Version
+from redrive.services.stepfunctions.model.machine import MachineType, Revision, StateMachine, Version
 from redrive.services.stepfunctions.model.requests import check_name, invalid, read_page
 from redrive.services.stepfunctions.model.tags import merged_tags
 from redrive.services.stepfunctions.publishing import publish_revision
@@ -39,7 +42,7 @@ def create_state_machine(
     """Create a machine. A second creation with the same content answers with the first; its role and tags are ignored.
 
     Errors: InvalidName; InvalidArn (the role); InvalidDefinition; InvalidLoggingConfiguration;
-    StateMachineAlreadyExists; StateMachineLimitExceeded; TooManyTags;
+    StateMachineAlreadyExists; StateMachineDeleting; StateMachineLimitExceeded; TooManyTags;
     ValidationException (a description of a version without `publish`).
     Source: https://docs.aws.amazon.com/step-functions/latest/apireference/API_CreateStateMachine.html
     """
@@ -57,6 +60,7 @@ def create_state_machine(
     )  # fmt: skip
     known = tx.resources.get(StateMachine, caller.scope, name)
     if known is not None:
+        check_active(known, caller.scope)
         return _created_again(tx, caller.scope, known, made, type, version_description if publish else None)
     if tx.resources.count(StateMachine, caller.scope) >= MACHINES_MAX:
         raise ServiceError("StateMachineLimitExceeded", f"State Machine Limit Exceeded: '{name}'")
@@ -86,13 +90,13 @@ def update_state_machine(
 ) -> Document:  # fmt: skip
     """Change a machine. Executions that run keep the definition and the role with which they were started.
 
-    Errors: InvalidArn; StateMachineDoesNotExist; MissingRequiredParameter (nothing to change); InvalidDefinition;
-    InvalidLoggingConfiguration; ValidationException (a description of a version without `publish`).
+    Errors: InvalidArn; StateMachineDoesNotExist; StateMachineDeleting; MissingRequiredParameter (nothing to change);
+    InvalidDefinition; InvalidLoggingConfiguration; ValidationException (a description of a version without `publish`).
     Source: https://docs.aws.amazon.com/step-functions/latest/apireference/API_UpdateStateMachine.html
     """
     arn = read_machine_arn(state_machine_arn)
     tx.services.authorize(tx, caller, "states:UpdateStateMachine", arn.machine_arn)
-    machine = the_machine(tx, arn)
+    machine = the_active_machine(tx, arn)
     given = (definition, role_arn, logging_configuration, tracing_configuration, encryption_configuration)
     if all(value is None for value in given):
         raise ServiceError(
@@ -134,9 +138,9 @@ def update_state_machine(
 
 @operation("DeleteStateMachine")
 def delete_state_machine(tx: Transaction, caller: Caller, *, state_machine_arn: str) -> Document:
-    """Delete a machine with its versions and aliases; its executions end at their next transition.
+    """Delete a machine with its versions and aliases, or begin to: its executions end at their next transition.
 
-    An unknown machine is no error.
+    While there are such executions, the machine is shown as DELETING. An unknown machine is no error.
 
     Errors: InvalidArn.
     Source: https://docs.aws.amazon.com/step-functions/latest/apireference/API_DeleteStateMachine.html
@@ -146,11 +150,10 @@ def delete_state_machine(tx: Transaction, caller: Caller, *, state_machine_arn: 
     machine = tx.resources.get(StateMachine, arn.scope, arn.name)
     if machine is None:
         return {}
-    for version in tx.resources.list(Version, arn.scope, prefix=f"{arn.name}/"):
-        tx.resources.delete(Version, arn.scope, version.name)
-    for alias in tx.resources.list(Alias, arn.scope, prefix=f"{arn.name}/"):
-        tx.resources.delete(Alias, arn.scope, alias.name)
-    tx.resources.delete(StateMachine, arn.scope, arn.name)
+    if has_running(tx, arn.scope, machine):
+        tx.resources.put(arn.scope, replace(machine, is_deleting=True))
+    else:
+        delete_machine(tx, arn.scope, machine)
     return {}
 
 
@@ -168,7 +171,8 @@ def describe_state_machine(
     chosen = choose(tx, state_machine_arn)
     machine, revision = chosen.machine, chosen.revision
     shown: Document = {
-        "stateMachineArn": state_machine_arn, "name": machine.name, "status": "ACTIVE",
+        "stateMachineArn": state_machine_arn, "name": machine.name,
+        "status": "DELETING" if machine.is_deleting else "ACTIVE",
         "definition": revision.definition, "roleArn": revision.role_arn, "type": machine.type.value,
         "creationDate": machine.created_at, "loggingConfiguration": shown_logging(revision),
         "tracingConfiguration": revision.tracing or {"enabled": False},
@@ -179,7 +183,9 @@ def describe_state_machine(
         shown |= _of_version(tx, arn)
     if revision.encryption:
         shown["encryptionConfiguration"] = revision.encryption
-    return shown if included_data == "ALL_DATA" else {**shown, "definition": ""}
+    if included_data != "ALL_DATA":
+        return {**shown, "definition": ""}
+    return shown | shown_references(revision.definition)
 
 
 @operation("ListStateMachines")

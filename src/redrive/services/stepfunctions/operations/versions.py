@@ -8,7 +8,7 @@ from redrive.core.pages import encode_token
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.services.stepfunctions.limits import PAGE_DEFAULT
-from redrive.services.stepfunctions.machines import find_version, read_machine_arn, the_machine
+from redrive.services.stepfunctions.machines import find_version, read_machine_arn, the_active_machine
 from redrive.services.stepfunctions.model.arns import StatesArn
 from redrive.services.stepfunctions.model.machine import Alias, Version
 from redrive.services.stepfunctions.model.requests import invalid, read_page
@@ -23,13 +23,13 @@ def publish_state_machine_version(
 ) -> Document:  # fmt: skip
     """Publish the present revision of a machine. A revision that was published keeps its version.
 
-    Errors: InvalidArn; StateMachineDoesNotExist; ConflictException (another revision is the present one);
-    ServiceQuotaExceededException.
+    Errors: InvalidArn; StateMachineDoesNotExist; StateMachineDeleting; ServiceQuotaExceededException;
+    ConflictException (another revision is the present one).
     Source: https://docs.aws.amazon.com/step-functions/latest/apireference/API_PublishStateMachineVersion.html
     """
     arn = read_machine_arn(state_machine_arn)
     tx.services.authorize(tx, caller, "states:PublishStateMachineVersion", arn.machine_arn)
-    machine = the_machine(tx, arn)
+    machine = the_active_machine(tx, arn)
     present = machine.shown_revision or "INITIAL"
     if revision_id not in (None, present):
         raise ServiceError(

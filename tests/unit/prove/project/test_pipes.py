@@ -1,0 +1,78 @@
+"""A pipe from a queue or a stream gives its function a list of records, and tries again as a mapping does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redrive.prove.process.subject import subject_of
+from redrive.prove.proving import prove
+from redrive.prove.search.options import Options
+from redrive.prove.stage.trigger import Kind
+from redrive.prove.tell.verdict import Verdict
+
+CODE = """import json, boto3
+
+def handler(event, context):
+    for record in event:
+        order = json.loads(record["body"])
+        boto3.client("sns").publish(TopicArn="arn:aws:sns:us-east-1:000000000000:told", Message=order["sku"])
+    return {ANSWER}
+"""
+ROLE = {"Type": "AWS::IAM::Role", "Properties": {"AssumeRolePolicyDocument": {"Statement": []}}}
+
+
+def proved(folder: Path, code: str, source: dict[str, Any], parameters: dict[str, Any], **more: Any) -> Verdict:
+    (folder / "app_piped.py").write_text(code)
+    function = {
+        "Type": "AWS::Serverless::Function",
+        "Properties": {"Handler": "app_piped.handler", "Runtime": "python3.12", "CodeUri": "."},
+    }
+    pipe = {
+        "Source": {"Fn::GetAtt": ["Source", "Arn"]}, "Target": {"Fn::GetAtt": ["Function", "Arn"]},
+        "RoleArn": {"Fn::GetAtt": ["Role", "Arn"]}, "SourceParameters": parameters, **more,
+    }  # fmt: skip
+    resources = {
+        "Source": source, "Role": ROLE, "Function": function, "Pipe": {"Type": "AWS::Pipes::Pipe", "Properties": pipe}
+    }  # fmt: skip
+    root = {"Transform": "AWS::Serverless-2016-10-31", "Resources": resources}
+    (folder / "template.json").write_text(json.dumps(root))
+    return prove(None, Options(faults=1, template=folder / "template.json"))
+
+
+@pytest.mark.parametrize("answer", ["'OK'", "{'batchItemFailures': []}"])
+def test_function_of_a_pipe_is_given_the_messages_of_its_queue(tmp_path: Path, answer: str) -> None:
+    verdict = proved(
+        tmp_path,
+        CODE.replace("{ANSWER}", answer),
+        {"Type": "AWS::SQS::Queue"},
+        {"SqsQueueParameters": {"BatchSize": 1}},
+    )
+
+    assert verdict.trigger is Kind.SQS
+    assert "a list of records" in verdict.assumptions["pipe Pipe"]
+    assert verdict.counterexample is not None
+    assert str(verdict.counterexample.violation.subject) == "sns Publish on told"
+
+
+def test_pipe_with_an_input_template_is_left_out_and_told(tmp_path: Path) -> None:
+    template = {"TargetParameters": {"InputTemplate": '{"sku": <$.body.sku>}'}}
+    told = "boto3.client('sns').publish(TopicArn='t', Message=event['sku'])"
+    code = f"import boto3\ndef handler(event, context):\n    {told}\n"
+
+    verdict = proved(tmp_path, code, {"Type": "AWS::SQS::Queue"}, {}, **template)
+
+    assert "input template" in verdict.assumptions["pipe Pipe"]
+
+
+def test_handler_that_reads_a_list_is_fed_by_a_pipe_where_no_template_is(tmp_path: Path) -> None:
+    (tmp_path / "app_piped.py").write_text(CODE.replace("{ANSWER}", "None"))
+
+    verdict = prove(subject_of("app_piped:handler", tmp_path), Options(faults=1))
+
+    assert verdict.trigger is Kind.SQS
+    assert [json.loads(body) for body in verdict.bodies] == [{"sku": "sample-sku"}]
+    assert verdict.counterexample is not None
