@@ -1,4 +1,8 @@
 -- name: put
+INSERT INTO log_events (log_group, stream, at, ingested_at, message)
+VALUES (?, ?, ?, ?, ?);
+
+-- name: put_transformed
 INSERT INTO log_events (log_group, stream, at, ingested_at, message, transformed)
 VALUES (?, ?, ?, ?, ?, ?);
 

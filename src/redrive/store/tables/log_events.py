@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import starmap
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from redrive.core.clock import Instant
 from redrive.store.database import Database
@@ -22,14 +22,13 @@ END_OF_TIME = 10**18
 
 
 class NewLogEvent(NamedTuple):
-    """An event to store: a row. `log_group` is the group's id, `transformed` what a transformer has made of it."""
+    """An event to store: a row. `log_group` is the group's id."""
 
     log_group: str
     stream: str
     at: Instant
     ingested_at: Instant
     message: str
-    transformed: str | None = None
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -78,6 +77,11 @@ class LogEventTable:
         """Store events, in this order."""
         self._database.run_many(_SQL["put"], events)
 
+    def put_transformed(self, events: Sequence[NewLogEvent], made: Sequence[str | None]) -> None:
+        """Store events, in this order, each with what a transformer has made of it."""
+        rows = [(*event, text) for event, text in zip(events, made, strict=True)]
+        self._database.run_many(_SQL["put_transformed"], rows)
+
     def after(
         self, log_group: str, place: Place, *, stream: str | None = None, end: Instant = END_OF_TIME, limit: int
     ) -> Iterator[LogEvent]:
@@ -102,10 +106,11 @@ class LogEventTable:
 
     def page_until(self, log_group: str, place: Place, *, start: Instant, limit: int, characters: int) -> list[LogRow]:
         """Events of a group as rows, as in `until`: up to `limit`, and no more once they have so many characters."""
-        rows = self._database.each(_SQL["group_until"], {**_scope(log_group, None, place, limit), "start": start})
+        params = {**_scope(log_group, None, place, limit), "start": start}
+        rows = cast("Iterator[LogRow]", self._database.each(_SQL["group_until"], params))
         found: list[LogRow] = []
         for row in rows:
-            found.append((row[0], row[1], row[2], row[3], row[4], row[5]))
+            found.append(row)
             characters -= len(row[4]) if row[5] is None else len(row[4]) + len(row[5])
             if characters <= 0:
                 break

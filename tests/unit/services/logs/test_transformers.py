@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 
 from redrive.core.errors import ServiceError
 from redrive.testing.world import World
-from tests.unit.services.logs.test_filters import filter_metric, points, put, refused, role
+from tests.unit.services.logs.test_filters import filter_metric, points, put, records, refused, role
 
 CONFIG: list[dict[str, Any]] = [
     {"grok": {"match": "%{WORD:method} %{NOTSPACE:path} %{INT:took}"}},
@@ -62,13 +61,7 @@ def stream(world: World) -> tuple[str, str]:
 def sent(world: World) -> list[dict[str, Any]]:
     """What the stream has got, without control messages."""
     world.settle()
-    shard = world.call("kinesis", "ListShards", StreamName="k")["Shards"][0]["ShardId"]
-    iterator = world.call(
-        "kinesis", "GetShardIterator", StreamName="k", ShardId=shard, ShardIteratorType="TRIM_HORIZON"
-    )["ShardIterator"]
-    records = world.call("kinesis", "GetRecords", ShardIterator=iterator)["Records"]
-    found = [json.loads(gzip.decompress(record["Data"])) for record in records]
-    return [one for one in found if one["messageType"] == "DATA_MESSAGE"]
+    return [one for one in records(world) if one["messageType"] == "DATA_MESSAGE"]
 
 
 def test_queries_see_the_fields_of_transformed_events_and_the_message_as_it_came(world: World) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -179,10 +178,13 @@ def _store(
 ) -> LogStream:
     """Write the accepted events with what they became, and update the stream and the group."""
     events = [
-        NewLogEvent(group.id, stream.stream_name, event["timestamp"], tx.now, event["message"], text)
-        for event, text in zip(batch.accepted, made or itertools.repeat(None), strict=False)
+        NewLogEvent(group.id, stream.stream_name, event["timestamp"], tx.now, event["message"])
+        for event in batch.accepted
     ]
-    tx.log_events.put_many(events)
+    if made:
+        tx.log_events.put_transformed(events, made)
+    else:
+        tx.log_events.put_many(events)
     if group.kept_days is not None:
         will_age(tx, RETENTION, events[0].at + group.kept_days * DAY_MS)
     size, first, last = batch.bytes, events[0].at, events[-1].at
