@@ -20,11 +20,15 @@ from typing import Any, NamedTuple
 
 import listing_retry
 
-from redrive.core.clock import format_instant
+from redrive.core.clock import format_instant, parse_instant
 from redrive.testing.world import World
 
 HERE = Path(__file__).parent
+sys.path.append(str(HERE / "code"))
+import health  # noqa: E402 - the function that the template deploys, asked here as well.
+
 BUCKET, RULE, NAME = "inbox", "s3-to-stepfunctions", "csv-processor"
+STARTS_LATER = "arn:aws:scheduler:::aws-sdk:sfn:startExecution"
 MACHINE = f"arn:aws:states:us-east-1:000000000000:stateMachine:{NAME}"
 RIGHT = {"source": ["aws.s3"], "detail-type": ["Object Created"], "detail": {"bucket": {"name": [BUCKET]}}}
 QUEUES = ("eventbridge-dlq", "retry-queue", "parked")
@@ -54,6 +58,7 @@ class Pipeline:
         definition = (HERE / "code" / "machine.asl.json").read_bytes()
         self.client("s3").put_object(Bucket="releases", Key="machine.asl.json", Body=definition)
         self.files: dict[str, str] = {}
+        self.heard: list[tuple[str, str]] = []
 
     def arrive(self, *names: str, content: str = "name,amount\n") -> None:
         """Files arrive."""
@@ -73,37 +78,6 @@ class Pipeline:
             for item in items
         }
 
-    def health(self) -> list[str]:
-        """What a watcher finds without waiting for an error: the settings, the queues, and files without result."""
-        found = []
-        settings = self.client("s3").get_bucket_notification_configuration(Bucket=BUCKET)
-        if "EventBridgeConfiguration" not in settings:
-            found.append("the bucket does not tell EventBridge")
-        events, sfn = self.client("events"), self.client("stepfunctions")
-        rule = events.describe_rule(Name=RULE)
-        if rule["State"] != "ENABLED":
-            found.append("the rule is disabled")
-        if not events.test_event_pattern(EventPattern=rule["EventPattern"], Event=json.dumps(event_of("x", "e")))[
-            "Result"
-        ]:
-            found.append("the rule's pattern does not match an event as S3 sends it")
-        (target,) = events.list_targets_by_rule(Rule=RULE)["Targets"]
-        machines = [one["stateMachineArn"] for one in sfn.list_state_machines()["stateMachines"]]
-        if target["Arn"] not in machines:
-            found.append(f"the rule names {target['Arn'].rsplit(':', 1)[1]}, which does not exist")
-        if not self.client("iam").list_role_policies(RoleName="EventBridgeExecutionRole")["PolicyNames"]:
-            found.append("the rule's role may do nothing")
-        found += [f"{count} in {name}" for name in ("eventbridge-dlq", "parked") if (count := self.count(name))]
-        missing = sorted(set(self.files) - set(self.results()))
-        return found + ([f"no result yet: {', '.join(missing)}"] if missing else [])
-
-    def count(self, queue: str) -> int:
-        """How many messages a queue has."""
-        sqs = self.client("sqs")
-        url = sqs.get_queue_url(QueueName=queue)["QueueUrl"]
-        asked = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])
-        return int(asked["Attributes"]["ApproximateNumberOfMessages"])
-
     def replay(self) -> None:
         """Give what was parked to the first stage again."""
         for body, _ in self.take("parked"):
@@ -115,12 +89,14 @@ class Pipeline:
         done = self.results()
         for one in (one for page in pages for one in page.get("Contents", ())):
             if one["Key"] not in done:
-                body = json.dumps({"event": event_of(one["Key"], one["ETag"].strip('"')), "stage": 0})
+                body = json.dumps({"event": health.event_of(one["Key"], one["ETag"].strip('"'))})
                 self.client("sqs").send_message(QueueUrl=self.url("retry-queue"), MessageBody=body)
 
     def told(self) -> list[tuple[str, str]]:
-        """What people were told, and when."""
-        return sorted((at, json.loads(body)["Message"]) for body, at in self.take("operators"))
+        """What people were told since they were asked last, and when: by the recovery, the machine, and alarms."""
+        found = sorted((at, json.loads(body)["Message"]) for body, at in self.take("operators"))
+        self.heard += [(at, _of_alarm(text) if text.startswith("{") else text) for at, text in found]
+        return self.heard[-len(found) :] if found else []
 
     def take(self, queue: str) -> list[tuple[str, str]]:
         """Take all messages of a queue: their bodies, and when they were sent."""
@@ -136,14 +112,9 @@ class Pipeline:
         return str(self.client("sqs").get_queue_url(QueueName=queue)["QueueUrl"])
 
 
-def event_of(key: str, etag: str) -> dict[str, Any]:
-    """An event as S3 sends it, with what the pipeline reads of it."""
-    detail = {"bucket": {"name": BUCKET}, "object": {"key": key, "etag": etag}}
-    return {
-        "version": "0", "id": "00000000-0000-0000-0000-000000000000", "account": "000000000000", "region": "us-east-1",
-        "time": "2025-01-01T00:00:00Z", "resources": [f"arn:aws:s3:::{BUCKET}"], "source": "aws.s3",
-        "detail-type": "Object Created", "detail": detail,
-    }  # fmt: skip
+def _of_alarm(text: str) -> str:
+    alarm = json.loads(text)
+    return f"alarm {alarm['AlarmName']}: {alarm['AlarmDescription']}"
 
 
 def notify(pipeline: Pipeline, settings: dict[str, Any]) -> None:
@@ -185,8 +156,15 @@ def rename(pipeline: Pipeline) -> None:
 
 
 def throttle(pipeline: Pipeline) -> None:
-    """Have starts be throttled until the rule's retries are used up."""
+    """Have starts of two files be throttled for the rule's retries, and for the stages of 60 and 300 s."""
     pipeline.fault(target=MACHINE, error="ThrottlingException", times=8)
+    pipeline.fault(target=STARTS_LATER, error="ThrottlingException", times=4)
+
+
+def throttle_long(pipeline: Pipeline) -> None:
+    """Have starts be throttled until somebody ends that."""
+    pipeline.fault(target=MACHINE, error="ThrottlingException", rate=1.0)
+    pipeline.fault(target=STARTS_LATER, error="ThrottlingException", rate=1.0)
 
 
 def duplicate(pipeline: Pipeline) -> None:
@@ -215,7 +193,8 @@ FAILURES = {
     "machine gone": Failure("dead letters; made again by itself", delete_machine, nothing),
     "role without permission": Failure("dead letters; people are told", forbid, allow),
     "ARN changed": Failure("dead letters; the rule is mended by itself", rename, nothing),
-    "throttling": Failure("three retries of the rule, then the recovery after 60 s", throttle, nothing),
+    "throttling": Failure("three retries of the rule, then again after 60, 300 and 900 s", throttle, nothing),
+    "throttled for long": Failure("all stages fail; people are told, and replay", throttle_long, clear),
     "duplicates": Failure("S3 tells twice", duplicate, clear),
     "importer fails": Failure("the state's Retry", fail_functions, nothing),
 }  # fmt: skip
@@ -226,21 +205,47 @@ def tour(pipeline: Pipeline) -> list[dict[str, Any]]:
     report = []
     for name, failure in FAILURES.items():
         files = [f"{name.replace(' ', '-')}/{number}.csv" for number in (1, 2)]
+        pipeline.world.advance(minutes=20)
+        pipeline.told()
+        began_at = pipeline.world.clock.now()
         failure.make(pipeline)
         pipeline.arrive(*files)
         pipeline.world.advance(minutes=2)
-        seen = pipeline.health()
+        seen = health.problems()
         pipeline.world.advance(hours=1)
-        later = pipeline.health()
+        later = health.problems()
+        told = [(_minutes(began_at, at), text) for at, text in pipeline.told()]
         failure.mend(pipeline)
         pipeline.replay()
         pipeline.sweep()
         pipeline.world.advance(hours=1)
         ended = {file: pipeline.results().get(file) for file in files}
-        report.append({"failure": name, "what": failure.what, "after_2_min": seen, "after_1_h": later, "files": ended})
+        report.append(
+            {
+                "failure": name, "what": failure.what, "after_2_min": seen, "after_1_h": later, "told": told,
+                "started_after_s": {file: _started_after_s(pipeline, file, began_at) for file in files}, "files": ended,
+            }
+        )  # fmt: skip
     pipeline.arrive("bad/1.csv", content="bad\n")
     pipeline.world.advance(minutes=5)
+    pipeline.told()
     return report
+
+
+def _minutes(began_at: int, at: str) -> float:
+    return round((parse_instant(at) - began_at) / 60_000, 1)
+
+
+def _started_after_s(pipeline: Pipeline, file: str, began_at: int) -> int | None:
+    """How long after the failure began the execution started that has imported a file."""
+    sfn = pipeline.client("stepfunctions")
+    if MACHINE not in [one["stateMachineArn"] for one in sfn.list_state_machines()["stateMachines"]]:
+        return None
+    for one in sfn.list_executions(stateMachineArn=MACHINE, statusFilter="SUCCEEDED")["executions"]:
+        shown = sfn.describe_execution(executionArn=one["executionArn"])
+        if json.loads(shown["input"])["detail"]["object"]["key"] == file:
+            return round(shown["startDate"].timestamp() - began_at / 1000)
+    return None
 
 
 def drawn(pipeline: Pipeline, seed: int) -> None:
@@ -267,6 +272,7 @@ def drawn(pipeline: Pipeline, seed: int) -> None:
         pipeline.replay()
         pipeline.sweep()
     pipeline.world.advance(hours=1)
+    pipeline.told()
 
 
 def sums(pipeline: Pipeline) -> dict[str, Any]:
@@ -276,7 +282,7 @@ def sums(pipeline: Pipeline) -> dict[str, Any]:
         "files": len(pipeline.files), "results": len(results),
         "without_result": sorted(set(pipeline.files) - set(results)),
         "done_twice": sorted(name for name, one in results.items() if one["times"] != 1),
-        "left_in_queues": {name: count for name in QUEUES if (count := pipeline.count(name))},
+        "left_in_queues": {name: count for name in QUEUES if (count := health.count(name))},
     }  # fmt: skip
 
 
@@ -289,7 +295,7 @@ def listing(pipeline: Pipeline) -> dict[str, Any]:
     """What the article's retry does: one event tried again twice, and two events within one second."""
     ends = []
     for instant, key in ((1_000, "retry/1.csv"), (1_001, "retry/1.csv"), (1_001, "retry/2.csv")):
-        event = {"detail": {"stateMachineArn": MACHINE, "input": event_of(key, "e")}}
+        event = {"detail": {"stateMachineArn": MACHINE, "input": health.event_of(key, "e")}}
         listing_retry.time = type("Clock", (), {"time": staticmethod(lambda now=instant: now)})
         ends.append(listing_retry.retry_execution(event).get("status"))
     listing_retry.time = time
@@ -305,9 +311,9 @@ def play(seed: int | None) -> dict[str, Any]:
         try:
             if seed is not None:
                 drawn(pipeline, seed)
-                return {"seed": seed, "sums": sums(pipeline), "told": pipeline.told()}
+                return {"seed": seed, "sums": sums(pipeline), "told": pipeline.heard}
             report = tour(pipeline)
-            found = {"failures": report, "sums": sums(pipeline), "told": pipeline.told()}
+            found = {"failures": report, "sums": sums(pipeline), "told": pipeline.heard}
             return found | {"listing": listing(pipeline)}
         finally:
             pipeline.world.close()
@@ -319,11 +325,11 @@ def print_tour(report: dict[str, Any]) -> None:
         print(f"\n{one['failure']}: {one['what']}")
         print(f"  after 2 minutes  {'; '.join(one['after_2_min']) or 'healthy'}")
         print(f"  after an hour    {'; '.join(one['after_1_h']) or 'healthy'}")
+        for minutes, text in one["told"]:
+            print(f"  told after {minutes:4} min  {text}")
         for name, result in one["files"].items():
-            print(f"  {name}  {result}")
-    print("\nPeople were told:")
-    for at, text in report["told"]:
-        print(f"  {at}  {text}")
+            print(f"  {name}  {result}, started after {one['started_after_s'][name]} s")
+    print(f"\nPeople were told {len(report['told'])} times.")
     print(f"\nSums: {report['sums']}\nThe article's retry: {report['listing']}")
 
 

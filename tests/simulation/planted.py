@@ -309,12 +309,14 @@ def leaving_a_step_out_of_the_rerun() -> AbstractContextManager[object]:
     original: Callable[..., None] = vars(SqliteStore)["_attempt_all"]
     answered: dict[str, list[object]] = {}
 
-    def attempt_all(store: SqliteStore, steps: Sequence[Step[object]], batch: Batch, *, guarded: bool) -> None:
+    def attempt_all(
+        store: SqliteStore, steps: Sequence[Step[object]], batch: Batch, follow: object, *, guarded: bool
+    ) -> None:  # fmt: skip
         if guarded and answered.get("first"):
             batch.results.append(answered["first"][0])
             steps = steps[1:]
         try:
-            original(store, steps, batch, guarded=guarded)
+            original(store, steps, batch, follow, guarded=guarded)
         finally:
             answered["first"] = batch.results[:1]
 
@@ -518,5 +520,11 @@ FOUND_BY: Mapping[Plant, int] = {
     settling_without_a_fence: 4,
     changing_a_schedule_forgets_what_it_fired: 36,
     retrying_beyond_the_age: 15,
+    settling_the_same_attempt_twice: 23,
+    receiving_past_messages_in_flight: 22,
+    forgetting_what_was_sent: 2,
+    holding_a_throttled_batch_twice: 3,
+    holding_a_batch_that_has_failed: 2,
+    leaving_a_step_out_of_the_rerun: 4,
 }
 """The first seeds do not find these defects, or find them late; these seeds are tried before."""

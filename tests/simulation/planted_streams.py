@@ -225,3 +225,9 @@ STREAM_PLANTS: Mapping[Plant, tuple[str, ...]] = {
     telling_the_stream_with_the_next_change: (StreamContents.rule, RecordsInOrder.rule),
 }
 """Each defect, and the rules of which it breaks one."""
+
+STREAM_DEFECT_FOUND_BY: Mapping[Plant, int] = {
+    counting_what_was_throttled: 22,
+    giving_up_without_a_failure_record: 21,
+}
+"""The first seeds find these defects late; these seeds are tried before."""

@@ -14,7 +14,7 @@ from tests.simulation.planted import ALSO_BROKEN, FOUND_BY, PLANTS, Plant
 from tests.simulation.planted_alarms import ALARM_PLANTS
 from tests.simulation.planted_exchange import EXCHANGE_PLANTS
 from tests.simulation.planted_machines import MACHINE_PLANTS
-from tests.simulation.planted_streams import STREAM_PLANTS
+from tests.simulation.planted_streams import STREAM_DEFECT_FOUND_BY, STREAM_PLANTS
 from tests.simulation.planted_uploads import UPLOAD_PLANTS
 
 SEEDS_MAX = 12
@@ -24,7 +24,8 @@ def first_broken_rule(
     models: Models, establish: Callable[[Workload], None] = Workload.establish, *, begin_with: int = 1
 ) -> str | None:
     """The first rule that any of a few seeds breaks."""
-    for seed in (begin_with, *range(1, SEEDS_MAX + 1)):
+    others = (seed for seed in range(1, SEEDS_MAX + 1) if seed != begin_with)
+    for seed in (begin_with, *others):
         try:
             run_seed(seed, models=models, establish=establish)
         except SimulationFailed as failed:
@@ -57,7 +58,8 @@ def test_every_rule_holds_at_an_exchange(seed: int, models: Models) -> None:
 def test_planted_defect_is_found_at_streams(plant: Plant, models: Models) -> None:
     """Order, checkpoints, batches that are split, shards, windows, indexes and retries have checkers that see."""
     with plant():
-        assert first_broken_rule(models, Workload.streams) in STREAM_PLANTS[plant]
+        broken = first_broken_rule(models, Workload.streams, begin_with=STREAM_DEFECT_FOUND_BY.get(plant, 1))
+    assert broken in STREAM_PLANTS[plant]
 
 
 @pytest.mark.parametrize("seed", range(1, 4))

@@ -45,8 +45,13 @@ class Place:
         region = f" --region {self.region}" if self.region not in (None, REGION) else ""
         if self.is_aws:
             return f" --aws{region}"
+        return f"{region}{self.endpoint_options}"
+
+    @property
+    def endpoint_options(self) -> str:
+        """The options that name a server, for commands on servers alone; with a space before them."""
         is_usual = self.endpoint_url == (os.environ.get("AWS_ENDPOINT_URL") or DEFAULT_ENDPOINT_URL)
-        return region if is_usual else f"{region} --endpoint-url {self.endpoint_url}"
+        return "" if is_usual else f" --endpoint-url {self.endpoint_url}"
 
     @property
     def region_shown(self) -> str:
@@ -124,8 +129,12 @@ def told(place: Place) -> Iterator[None]:
     try:
         yield
     except ClientError as error:
+        from redrive.deadletters.setbacks import lacks_credentials
+
         found = error.response["Error"]
-        raise UserError(f"{found.get('Message') or error} ({found.get('Code')})", exit_code=1) from error
+        code = str(found.get("Code", ""))
+        step = "Renew the credentials, and run the command again." if lacks_credentials(code) else ""
+        raise UserError(f"{found.get('Message') or error} ({code})", next_step=step, exit_code=1) from error
     except BotoCoreError as error:
         step = "Set up credentials and a region: aws configure" if place.is_aws else ""
         raise UserError(f"{error}".rstrip(".") + ".", next_step=step) from error

@@ -16,6 +16,7 @@ from redrive.cli.output import json_option, print_json, print_table, wants_json
 from redrive.cli.reading_letters import error_shown, name_of, queue_argument, queue_url
 from redrive.cli.running_letters import arn_of, sources_with_queues
 from redrive.core.errors import UserError
+from redrive.deadletters.causes import Remedy
 from redrive.deadletters.destinations import Destination, To, read_destination
 from redrive.deadletters.moving import decided
 from redrive.deadletters.plan import Action, Plan, plan_document, proposed, repairing
@@ -85,6 +86,8 @@ def plan(
         click.echo(f"  Repair: {repair.deed}.", err=True)
     if remediate and not made.repairs:
         click.echo("  There is nothing that can be repaired by itself.", err=True)
+    if not remediate and any(group.judgement.remedy is Remedy.FIX for group in found.groups):
+        click.echo("  Whether something can be repaired by itself, and undone: --remediate", err=True)
     click.echo(f"  By {made.by.value}: {made.why}", err=True)
     click.echo(f"  Run it: redrive dlq redrive {file}{' --remediate' if made.repairs else ''}{place.options}", err=True)
 

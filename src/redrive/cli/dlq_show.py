@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from redrive.cli.clients import Place, place_options
 from redrive.cli.letter_logs import Evidences, logs_option, told_evidence
-from redrive.cli.output import json_option, print_json, print_table, span, wants_json
+from redrive.cli.output import json_option, print_json, print_table, printable, span, wants_json
 from redrive.cli.reading_letters import look_at, name_of, queue_argument, shown
 from redrive.core.errors import UserError
 from redrive.deadletters.letter import Letter
@@ -68,10 +68,14 @@ def _show_one(place: Place, queue: str, message_id: str, evidences: Evidences | 
     console = Console(highlight=False)
     console.print(f"[bold]letter {escape(letter.message_id)}[/bold]")
     for name, told in _lines(letter):
-        console.print(f"  {name:<12}{escape(told)}", soft_wrap=True)
+        console.print(f"  {name:<12}{escape(printable(told))}", soft_wrap=True)
     if evidence is not None:
         told = f"{evidence.log_group}, request {evidence.request_id}: {evidence.certainty.value}"
         console.print(f"  {'error from':<12}{escape(told)}", soft_wrap=True)
+    if not place.is_aws:
+        click.echo(
+            f"  All that happened to it: redrive runs show {letter.message_id}{place.endpoint_options}", err=True
+        )
 
 
 def _lines(letter: Letter) -> list[tuple[str, str]]:

@@ -11,8 +11,9 @@ import click
 from redrive.cli.clients import Place, place_options
 from redrive.cli.consent import require_consent
 from redrive.cli.output import json_option, print_json, print_table, wants_json
-from redrive.cli.reading_letters import clock_of, queue_url
+from redrive.cli.reading_letters import clock_of, name_of, queue_url
 from redrive.core.errors import UserError
+from redrive.deadletters.destinations import read_destination
 from redrive.deadletters.journal import MalformedJournal, queue_of
 from redrive.deadletters.letter import Letter
 from redrive.deadletters.peek import WAIT_S_ON_AWS, depth_of, hidden_s_for, looking
@@ -97,8 +98,16 @@ def _print(found: Undoing, repairs: Sequence[Repair], is_by_task: bool, *, as_js
         click.echo("SQS has moved the queue by a message move task: messages are found again by their content.")
     elif not found.answers and not repairs:
         click.echo("The run has sent and discarded nothing.", err=True)
-    rows = [(str(count), to or "", answer.value) for (answer, to), count in sorted(found.counts.items(), key=str)]
+    rows = [(str(count), _shown(to), answer.value) for (answer, to), count in sorted(found.counts.items(), key=str)]
     if rows:
         print_table(("letters", "sent to", "undo"), rows, right=("letters",))
     for repair in repairs:
         click.echo(f"Repair: {repair.deed}; undone by: {repair.undoing}.")
+
+
+def _shown(to: str) -> str:
+    """A destination without account and region."""
+    if not to:
+        return ""
+    named = read_destination(to)
+    return " ".join(filter(None, (named.kind.value, name_of(named.name), named.operation)))

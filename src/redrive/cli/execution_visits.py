@@ -159,6 +159,8 @@ class _Reading:
         elif owner is not None:
             owner = _within(owner, event, kind)
         self._owners[number] = owner
+        if owner is not None and kind != "MapIterationStarted":
+            self._iterations[number] = owner.iteration
 
     def _entered(self, event: HistoryEvent, kind: str, before: Visit | None, cause: int) -> Visit:
         """A new visit: beside the one that its cause has left, or inside of the one that its cause has begun."""
@@ -193,8 +195,9 @@ class _Reading:
             for visit in _all(self.visits):
                 if visit.outcome == "running":
                     is_cause = owner is not None and visit in _ancestors(owner)
-                    visit.outcome = "failed" if is_cause and kind == "ExecutionFailed" else "aborted"
-                    visit.exited = event["timestamp"]
+                    _cut(visit, event)
+                    if is_cause and kind == "ExecutionFailed":
+                        visit.outcome = "failed"
                     if visit is owner or (is_cause and not visit.error):
                         visit.error, visit.cause = str(details.get("error", "")), str(details.get("cause", ""))
 
@@ -250,11 +253,20 @@ _WORDS: Final = {"Succeeded": "succeeded", "Failed": "failed", "TimedOut": "time
 def _exit(visit: Visit, event: HistoryEvent) -> None:
     """A state was left: it has succeeded, or its last attempt failed and a Catch took the error."""
     visit.exited = event["timestamp"]
+    for inner in _all(visit.inside):
+        if inner.outcome == "running":
+            _cut(inner, event)
     is_caught = bool(visit.attempts) and visit.attempts[-1].outcome not in ("succeeded", "")
     if is_caught:
         visit.outcome = "caught"
     else:
         visit.outcome, visit.error, visit.cause = "succeeded", "", ""
+
+
+def _cut(visit: Visit, event: HistoryEvent) -> None:
+    """A state that nobody leaves any more: its last attempt failed, or it was stopped."""
+    has_failed = bool(visit.attempts) and visit.attempts[-1].outcome in ("failed", "timed out")
+    visit.outcome, visit.exited = "failed" if has_failed else "aborted", event["timestamp"]
 
 
 def _named(owner: Visit | None, name: str) -> Visit | None:

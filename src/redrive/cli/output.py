@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -10,6 +11,7 @@ import click
 from rich import box
 from rich.console import Console
 from rich.table import Column, Table
+from rich.text import Text
 
 from redrive.core.clock import SECOND_MS
 
@@ -56,8 +58,17 @@ def print_table(
     ]  # fmt: skip
     table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(Text(printable(cell)) for cell in row))
     Console(highlight=False).print(table)
+
+
+def printable(text: str) -> str:
+    """A text that somebody else has written, without characters that would command the terminal."""
+    return _COMMANDS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+_COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Control characters, but for the tab and the end of a line."""
 
 
 def span(milliseconds: int) -> str:

@@ -7,17 +7,19 @@ import textwrap
 from rich.console import Console
 from rich.text import Text
 
+from redrive.cli.output import printable
+
 COLUMNS_MAX = 80
 """Longer lines are hard to read, however wide a terminal is."""
 
 
 def print_paragraph(console: Console, text: str, *, first: str = "", style: str = "", mark: str = "") -> None:
     """Print a text with a hanging indent as wide as `first`, which has the style `mark`."""
-    told = first + text
+    told = first + printable(text)
     width = min(console.width, COLUMNS_MAX)
     if console.is_terminal and len(told) > width:
         told = textwrap.fill(
-            text, width, initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False
+            printable(text), width, initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False
         )  # fmt: skip
     told_text = Text(told, style=style)
     told_text.stylize(mark, 0, len(first) if mark else 0)

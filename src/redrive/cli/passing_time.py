@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 
@@ -13,6 +14,7 @@ from redrive.cli.surface import Surface
 from redrive.core.clock import SECOND_MS, Instant
 
 VIRTUAL = "virtual"
+MOVES_THE_CLOCK = "The server's time is virtual: while this command waits, it moves the clock."
 
 
 def time_of(place: Place) -> tuple[Callable[[], Instant], Callable[[float], None]]:
@@ -41,7 +43,8 @@ class VirtualTime:
         """Let time pass for the server: what comes due in it happens. Errors: UserError."""
         if seconds > 0:
             if not self._is_told:
-                click.echo("The server's time is virtual: while this command waits, it moves the clock.", err=True)
+                # On a terminal a progress bar may stand in this line.
+                click.echo(("\r" if sys.stderr.isatty() else "") + MOVES_THE_CLOCK, err=True)
                 self._is_told = True
             whole_ms = max(1, round(seconds * SECOND_MS))
             self._now = self._server.advance_clock(advance_s=whole_ms / SECOND_MS)["now_ms"]

@@ -31,7 +31,7 @@ from botocore.exceptions import ClientError
 
 from redrive.core.clock import DAY_MS, SECOND_MS, Instant
 from redrive.core.documents import load_json
-from redrive.deadletters.causes import Class
+from redrive.deadletters.causes import Class, judge
 from redrive.deadletters.destinations import Destination, To, member_of
 from redrive.deadletters.findings import Answer, Finding
 from redrive.deadletters.letter import Letter, Origin, execution_id
@@ -98,6 +98,9 @@ def _of_failure(client: Client, letter: Letter, to: Destination) -> Finding:
         case found if found == REDRIVABLE:
             until = instant_of(told.get("stopDate"))
             until = None if until is None else until + REDRIVABLE_MS
+            if judge(letter.failure, letter.origin).kind is Class.DEFINITION:
+                reason = f"it keeps the definition that failed; {_ANEW}"
+                return Finding("execution", Answer.CAUTION, reason, arn, until)
             reason = "it goes on at the step that failed"
             if _OF_TIME.search(arn):
                 reason += "; its name is made of the time: another start of the same work is another execution"

@@ -89,7 +89,10 @@ class Preflight:
         """
         gates = self._gates
         if gates.memory is None:
-            remembered = [[_without_memory(letter)] for letter in letters]
+            # Step Functions itself knows of an execution what no ledger says: the gate `execution` asks it.
+            remembered = [
+                [] if letter.origin is Origin.EXECUTION else [_without_memory(letter)] for letter in letters
+            ]  # fmt: skip
         else:
             remembered = gates.memory.findings(letters)
         return [(*self._of_letter(letter, to), *known) for letter, known in zip(letters, remembered, strict=True)]

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
 from redrive.wire.message import HttpRequest, HttpResponse
+from redrive.wire.s3_route import s3_host
 
 
 def request_of(request: AWSPreparedRequest, *, reached_by: str = "") -> HttpRequest:
@@ -22,9 +23,13 @@ def request_of(request: AWSPreparedRequest, *, reached_by: str = "") -> HttpRequ
     url = urlsplit(str(request.url))
     headers = {name.lower(): _text(value) for name, value in request.headers.items()}
     headers.setdefault("host", url.netloc)
+    path = url.path or "/"
     if reached_by:
+        # The other host would hide which bucket a client without an endpoint of its own has written into the name.
+        s3 = s3_host(headers["host"])
+        path = f"/{s3.bucket}{path}" if s3.bucket and s3.is_sure else path
         headers["host"] = urlsplit(reached_by).netloc
-    return HttpRequest(str(request.method), url.path or "/", url.query, headers, body_of(request.body))
+    return HttpRequest(str(request.method), path, url.query, headers, body_of(request.body))
 
 
 def body_of(body: object) -> bytes:

@@ -91,6 +91,36 @@ def test_execution_is_a_tree_of_visits_with_attempts_and_goes_on_when_redriven(
     assert ended["states"][1]["redriven"]
 
 
+def test_states_behind_a_parallel_and_a_map_belong_to_no_branch_of_theirs(
+    terminal: Terminal, machine: Callable[..., str], tmp_path: Path
+) -> None:
+    """Their causes are events of a branch, and of an item. What has failed inside of a Map was not stopped."""
+    passes = {"StartAt": "P", "States": {"P": {"Type": "Pass", "End": True}}}
+    others = {"StartAt": "Q", "States": {"Q": {"Type": "Pass", "Next": "R"}, "R": {"Type": "Pass", "End": True}}}
+    sends = {"StartAt": "Send", "States": {"Send": SEND | {"End": True}}}
+    definition = {
+        "StartAt": "Both",
+        "States": {
+            "Both": {"Type": "Parallel", "Branches": [passes, others], "ResultPath": None, "Next": "Each"},
+            "Each": {
+                "Type": "Map", "ItemsPath": "$.items", "ItemProcessor": sends, "Next": "Done",
+                "Catch": [{"ErrorEquals": ["States.ALL"], "Next": "Caught"}],
+            },
+            "Done": {"Type": "Succeed"},
+            "Caught": {"Type": "Pass", "End": True},
+        },
+    }  # fmt: skip
+    start(terminal, machine(definition), {"items": [{"url": "http://127.0.0.1/000000000000/none"}]})
+
+    shown = terminal.json("states", "show", "files/e", "--svg", str(tmp_path / "path.svg"))
+
+    told = {one["state"]: (one.get("iteration"), one["outcome"]) for one in shown["states"]}
+    assert told == {"Both": (None, "succeeded"), "Each": (None, "caught"), "Caught": (None, "succeeded")}
+    (sent,) = shown["states"][1]["inside"]
+    assert (sent["iteration"], sent["outcome"]) == (0, "failed")
+    assert (tmp_path / "path.svg").read_text("utf-8").count('class="taken"') == 3
+
+
 def test_machines_and_their_executions_are_listed(terminal: Terminal, machine: Callable[..., str]) -> None:
     files = machine({"StartAt": "A", "States": {"A": {"Type": "Pass", "End": True}}})
     machine({"StartAt": "A", "States": {"A": {"Type": "Succeed"}}}, "other")

@@ -355,3 +355,16 @@ def test_all_domains_of_aws_are_known() -> None:
 )
 def test_host_is_aws_by_its_domain(host: str, is_one: bool) -> None:
     assert is_aws_host(host) is is_one
+
+
+def test_bucket_in_the_name_of_the_host_is_found() -> None:
+    """A client without an endpoint of its own writes the bucket there."""
+    world = World()
+    with world.reached():
+        s3 = boto3.client("s3", region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test")
+        s3.create_bucket(Bucket="inbox-of-files")
+        s3.put_object(Bucket="inbox-of-files", Key="a/b.csv", Body=b"x")
+        found = s3.list_objects_v2(Bucket="inbox-of-files")["Contents"]
+    world.close()
+
+    assert [one["Key"] for one in found] == ["a/b.csv"]

@@ -13,15 +13,16 @@ from dataclasses import dataclass
 from redrive.core.clock import DAY_MS, HOUR_MS, SECOND_MS
 from redrive.core.documents import Document
 from redrive.delivery.outside.invocation import InvocationResult, InvocationStatus
+from redrive.languages.states import definition as language
+from redrive.languages.states.reading import errors_caught_by, retriers_of
+from redrive.languages.states.retries import delay_s, matches
 
 ALL = "States.ALL"
-_TASK_FAILED = "States.TaskFailed"
 TIMEOUT = "States.Timeout"
 LOST = frozenset({"Lambda.SdkClientException", "Lambda.Unknown"})
 """How a task names an answer of Lambda that did not arrive."""
 DEATHS = frozenset({"Runtime.ExitError", "Sandbox.Timedout", "Lambda.Unknown"})
 """How a task names a run that died: by its exit, by its timeout, and as older runtimes are named."""
-_NEVER_CAUGHT = frozenset({"States.DataLimitExceeded", "States.Runtime"})
 _EXIT = "Runtime.ExitError"
 SERVER_ERROR = frozenset({"5xx"})
 CLIENT_ERROR = frozenset({"4xx"})
@@ -51,8 +52,9 @@ class Retrier:
 
     def wait_ms(self, used: int) -> int:
         """How long to wait before the next retry, when `used` were made."""
-        wait = round(self.interval_ms * self.rate**used)
-        return wait if self.wait_ms_max is None else min(wait, self.wait_ms_max)
+        longest_s = None if self.wait_ms_max is None else self.wait_ms_max // SECOND_MS
+        rule = language.Retrier(self.errors, self.interval_ms // SECOND_MS, self.attempts_max, self.rate, longest_s)
+        return round(delay_s(rule, used + 1) * SECOND_MS)
 
     @property
     def told(self) -> str:
@@ -69,15 +71,9 @@ class Retrier:
     @classmethod
     def of(cls, entry: Mapping[str, object]) -> Retrier:
         """A retrier of a state's definition. A number that the definition computes is taken for the default."""
-        longest = _number(entry, "MaxDelaySeconds", 0.0)
-        errors = entry.get("ErrorEquals")
-        return cls(
-            tuple(map(str, errors)) if isinstance(errors, list) else (),
-            round(_number(entry, "IntervalSeconds", 1.0) * SECOND_MS),
-            int(_number(entry, "MaxAttempts", 3.0)),
-            _number(entry, "BackoffRate", 2.0),
-            round(longest * SECOND_MS) if longest else None,
-        )
+        (read,) = retriers_of({"Retry": [entry]})
+        longest = None if read.delay_s_max is None else read.delay_s_max * SECOND_MS
+        return cls(read.errors, read.interval_s * SECOND_MS, read.attempts_max, read.backoff_rate, longest)
 
 
 USUAL_RETRY = (
@@ -158,11 +154,10 @@ WEB_CLIENT = Awaiting((Retrier(tuple(SERVER_ERROR), attempts_max=1),), is_web=Tr
 
 def task(state: Mapping[str, object], *, is_express: bool) -> Awaiting:
     """The task of a state's definition."""
-    retriers, catchers = state.get("Retry"), state.get("Catch")
     timeout = state.get("TimeoutSeconds")
     return Awaiting(
-        tuple(map(Retrier.of, _objects(retriers))),
-        tuple(Retrier.of(one).errors for one in _objects(catchers)),
+        tuple(map(Retrier.of, _objects(state.get("Retry")))),
+        errors_caught_by({"Catch": _objects(state.get("Catch"))}),
         round(float(timeout) * SECOND_MS) if isinstance(timeout, int | float) else None,
         is_repeated=is_express,
     )
@@ -170,12 +165,7 @@ def task(state: Mapping[str, object], *, is_express: bool) -> Awaiting:
 
 def _takes(names: Iterable[str], errors: frozenset[str]) -> bool:
     """Whether a list of names takes an error that has any of these names."""
-    return any(
-        name in errors
-        or (name == ALL and not errors <= _NEVER_CAUGHT)
-        or (name == _TASK_FAILED and not errors <= {TIMEOUT, *_NEVER_CAUGHT})
-        for name in names
-    )
+    return any(matches(tuple(names), error) for error in errors)
 
 
 def _errors_of_function(payload: bytes) -> frozenset[str]:
@@ -213,8 +203,3 @@ def status_of(payload: bytes, *, is_proxy: bool) -> int | None:
 
 def _objects(entries: object) -> list[Document]:
     return [one for one in entries if isinstance(one, dict)] if isinstance(entries, list) else []
-
-
-def _number(entry: Mapping[str, object], name: str, default: float) -> float:
-    value = entry.get(name)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else default

@@ -15,6 +15,7 @@ from redrive.services.stepfunctions.map_runs import begin_map_run
 from redrive.services.stepfunctions.model import metrics, tasks
 from redrive.services.stepfunctions.model.arns import read_arn
 from redrive.services.stepfunctions.model.execution import MachineExecution
+from redrive.services.stepfunctions.model.leaving import fail_for_history
 from redrive.services.stepfunctions.model.machine import StateMachine
 from redrive.services.stepfunctions.model.position import Frame, Mode, Position
 from redrive.services.stepfunctions.model.progress import ABORTED, CallWish
@@ -123,6 +124,8 @@ def _go_on(tx: Transaction, live: Live) -> None:
                 begin_map_run(tx, live, wish)
         elif not progress.queue or left <= 0:
             break
+    if progress.is_running and progress.is_full():
+        fail_for_history(progress)
     store(tx, live)
     if not progress.is_running:
         ended(tx, live)

@@ -127,3 +127,16 @@ def test_boxes_never_overlap_and_stay_inside_of_their_picture(one: StateMachine)
             assert beside or above
     ET.fromstring(draw_svg(one, Trace()))
     assert sum(line.startswith("○ ") for line in draw_lines(one, Trace())) == len(NAMES)
+
+
+def test_ways_that_lead_to_no_next_row_go_around_the_boxes_each_in_its_lane() -> None:
+    picture = lay_out(_file_machine())
+
+    lanes = [arrow.lane for arrow in picture.arrows if arrow.lane]
+    right = max(box.x + box.width for box in picture.boxes)
+
+    assert {(arrow.source, arrow.target) for arrow in picture.arrows if arrow.lane} == {
+        ("Read", "Tell"), ("Again", "Read"),
+    }  # fmt: skip
+    assert len(set(lanes)) == len(lanes)
+    assert right + max(lanes) <= picture.width

@@ -59,6 +59,14 @@ def test_task_is_told_what_it_lacks(task: dict[str, Any], rules: list[str]) -> N
     assert _rules(task) == rules
 
 
+@pytest.mark.parametrize(("catch", "rules"), [([], ["missing-catch"]), (CATCH, [])])
+def test_task_inside_of_a_map_is_caught_by_the_map(catch: list[dict[str, Any]], rules: list[str]) -> None:
+    task = {"Type": "Task", "Resource": SEND, "End": True}
+    each = {"Type": "Map", "ItemProcessor": {"StartAt": "X", "States": {"X": task}}, "Catch": catch, "Next": "Park"}
+
+    assert [finding.rule for finding in lint(machine({"Each": each, **PARK}))] == rules
+
+
 def test_loop_without_a_way_out_is_found_inside_of_a_map_too() -> None:
     loop = {"A": {"Type": "Pass", "Next": "B"}, "B": {"Type": "Wait", "Seconds": 1, "Next": "A"}}
 

@@ -157,6 +157,50 @@ def refusal(call: Callable[[], object]) -> str:
     return code_of(failed)
 
 
+def test_input_over_the_limit_starts_nothing(machines: Machines) -> None:
+    """262,144 bytes of UTF-8 fit, one more does not."""
+    machine = machines.create({"Type": "Pass", "Result": 1})
+    fits = json.dumps("é" * 131_071, ensure_ascii=False)
+
+    machines.sfn.start_execution(stateMachineArn=machine, input=fits, name="fits")
+    code = refusal(lambda: machines.sfn.start_execution(stateMachineArn=machine, input=f"{fits} ", name="more"))
+
+    assert (len(fits.encode()), code) == (262_144, "InvalidExecutionInput")
+    assert [one["name"] for one in machines.sfn.list_executions(stateMachineArn=machine)["executions"]] == ["fits"]
+
+
+def test_output_of_a_token_over_the_limit_leaves_its_task_as_it_is(machines: Machines) -> None:
+    activity = machines.sfn.create_activity(name="work")["activityArn"]
+    arn = machines.start(machines.create({"Type": "Task", "Resource": activity}))
+    token = machines.sfn.get_activity_task(activityArn=activity)["taskToken"]
+
+    code = refusal(
+        lambda: machines.sfn.send_task_success(taskToken=token, output=json.dumps("é" * 200_000, ensure_ascii=False))
+    )
+    before = machines.ran(arn).status
+    machines.sfn.send_task_success(taskToken=token, output="{}")
+    machines.world.settle()
+
+    assert (code, before, machines.ran(arn).status) == ("InvalidOutput", "RUNNING", "SUCCEEDED")
+
+
+def test_role_that_vanishes_while_an_execution_waits_fails_its_next_task(machines: Machines) -> None:
+    url = machines.world.client("sqs").create_queue(QueueName="q")["QueueUrl"]
+    sends = {
+        "Type": "Task", "Resource": "arn:aws:states:::sqs:sendMessage",
+        "Parameters": {"QueueUrl": url, "MessageBody": "x"},
+    }  # fmt: skip
+    arn = machines.start(machines.create(WAITS, sends))
+    machines.world.client("iam").delete_role_policy(RoleName="states", PolicyName="all")
+    machines.world.client("iam").delete_role(RoleName="states")
+
+    machines.world.advance(seconds=60)
+
+    ran = machines.ran(arn)
+    assert (ran.status, ran.failure[0]) == ("FAILED", "SQS.AmazonSQSException")
+    assert machines.world.client("sqs").receive_message(QueueUrl=url).get("Messages", []) == []
+
+
 def test_tasks_are_counted_with_their_times(machines: Machines) -> None:
     """By function, by activity and by integration, under the names of AWS's page."""
     function = machines.function("f", lambda event, _: event)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from redrive.languages.states.definition import Branch, State
@@ -16,6 +17,9 @@ TITLE_HEIGHT = 34
 GAP = 28
 ROW_GAP = 46
 PADDING = 14
+LANE = 12
+LABEL_WIDTH = 7
+"""The width of a character of a label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +41,16 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """A transition between two boxes of one picture. `is_return` says that it leads to a row above, or to the same."""
+    """A transition between two boxes of one picture.
+
+    One that does not lead to the next row goes around the boxes, on the right, in a lane of its own: `lane` is how far
+    behind the boxes that is, and 0 for a straight way.
+    """
 
     source: str
     target: str
     label: str
-    is_return: bool
+    lane: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +83,24 @@ def lay_out(branch: Branch) -> Picture:
             boxes.append(box.moved(x, y))
             x += box.width + GAP
         y += max(box.height for box in row) + ROW_GAP
-    arrows = tuple(
-        Arrow(name, way.target, way.label, rows[way.target] <= rows[name])
-        for name, state in branch.states.items()
-        for way in ways_of(state)
-        if way.target in rows
-    )
-    returns = any(arrow.is_return for arrow in arrows)
-    return Picture(tuple(boxes), arrows, width + (GAP if returns else 0), max(0, y - ROW_GAP))
+    arrows = tuple(_arrows(branch, rows))
+    around = max((arrow.lane for arrow in arrows), default=0)
+    return Picture(tuple(boxes), arrows, width + around, max(0, y - ROW_GAP))
+
+
+def _arrows(branch: Branch, rows: Mapping[str, int]) -> Iterator[Arrow]:
+    """The transitions of a branch. The lanes stand behind the longest label of those that go around."""
+    ways = [(name, way) for name, state in branch.states.items() for way in ways_of(state) if way.target in rows]
+    straight = {name: rows[name] + 1 for name in branch.states}
+    around = [way for name, way in ways if rows[way.target] != straight[name]]
+    behind = max((len(way.label) for way in around), default=0) * LABEL_WIDTH
+    lane = behind
+    for name, way in ways:
+        if rows[way.target] == straight[name]:
+            yield Arrow(name, way.target, way.label, 0)
+        else:
+            lane += LANE
+            yield Arrow(name, way.target, way.label, lane)
 
 
 def _row_width(row: list[Box]) -> int:

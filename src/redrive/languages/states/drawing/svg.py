@@ -7,7 +7,7 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from redrive.languages.states.definition import Branch
-from redrive.languages.states.drawing.layout import GAP, TITLE_HEIGHT, Arrow, Box, Picture, lay_out
+from redrive.languages.states.drawing.layout import TITLE_HEIGHT, Arrow, Box, Picture, lay_out
 from redrive.languages.states.drawing.trace import Passage, Trace
 
 MARGIN = 24
@@ -21,11 +21,13 @@ _FILLS: Final = {
 NOT_VISITED = "#ffffff"
 _STYLE = (
     "text{font:13px ui-monospace,monospace;fill:#111827}.type,.label{font-size:11px;fill:#6b7280}"
+    ".label{paint-order:stroke;stroke:#ffffff;stroke-width:3px}"
     "rect{stroke:#9ca3af;stroke-width:1}rect.visited{stroke:#111827;stroke-width:2}"
     "path{fill:none;stroke:#9ca3af;stroke-width:1}path.taken{stroke:#111827;stroke-width:2.5}"
 )
 _ARROW = (
-    '<marker id="end" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+    '<marker id="end" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="9" markerHeight="9" '
+    'markerUnits="userSpaceOnUse" orient="auto">'
     '<polygon points="0,0 8,4 0,8" fill="#6b7280"/></marker>'
 )
 
@@ -78,18 +80,17 @@ def _told(box: Box, passage: Passage, count: int, note: str) -> str:
 
 def _arrow(arrow: Arrow, source: Box, target: Box, right: int, *, taken: bool) -> str:
     css = "taken" if taken else "way"
-    x, y = source.x + source.width // 2, source.y + source.height
-    end_x, end_y = target.x + target.width // 2, target.y
-    if arrow.is_return:
-        side = right + GAP // 2
+    if arrow.lane:
         x, y = source.x + source.width, source.y + source.height // 2
         end_x, end_y = target.x + target.width, target.y + target.height // 2
+        side, label_x, label_y = right + arrow.lane, x + 4, y - 4
         line = f"M{x},{y} L{side},{y} L{side},{end_y} L{end_x},{end_y}"
     else:
-        middle = (y + end_y) // 2
+        x, y = source.x + source.width // 2, source.y + source.height
+        end_x, end_y = target.x + target.width // 2, target.y
+        middle, label_x, label_y = (y + end_y) // 2, (x + end_x) // 2 + 6, (y + end_y) // 2 + 4
         line = f"M{x},{y} C{x},{middle} {end_x},{middle} {end_x},{end_y}"
     path = f'<path class="{css}" d="{line}" marker-end="url(#end)"/>'
     if not arrow.label:
         return path
-    label = f'<text class="label" x="{(x + end_x) // 2 + 4}" y="{(y + end_y) // 2}">{escape(arrow.label)}</text>'
-    return path + label
+    return f'{path}<text class="label" x="{label_x}" y="{label_y}">{escape(arrow.label)}</text>'

@@ -23,9 +23,10 @@ EXECUTION_EXPRESSIONS: Final = ("context.Execution.Id", "context.Execution.Name"
 def lint(machine: StateMachine) -> list[Finding]:
     """All findings, in the order of the definition."""
     findings = [found for place, branch in all_branches(machine) for found in _of_branch(place, branch)]
+    catching = tuple(f"{place}/" for place, state in all_states(machine) if state.catch)
     for place, state in all_states(machine):
         if isinstance(state, Task):
-            findings.extend(_of_task(place, state))
+            findings.extend(_of_task(place, state, is_caught=bool(state.catch) or place.startswith(catching)))
         if isinstance(state, Choice):
             findings.extend(_of_choice(place, state))
     return findings
@@ -56,9 +57,10 @@ def _of_branch(place: str, branch: Branch) -> Iterator[Finding]:
             )
 
 
-def _of_task(place: str, task: Task) -> Iterator[Finding]:
+def _of_task(place: str, task: Task, *, is_caught: bool) -> Iterator[Finding]:
+    """`is_caught`: the task has a Catch, or a Map or a Parallel around it has one."""
     effects = effects_of(task.resource)
-    if effects is not Effects.NONE and not task.catch:
+    if effects is not Effects.NONE and not is_caught:
         yield Finding(
             "missing-catch",
             Level.WARNING,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from redrive.languages.states.definition import WHOLE, Catcher, Jitter, Retrier
+from collections.abc import Mapping
+
+from redrive.languages.states.definition import WHOLE, Catcher, Jitter, QueryLanguage, Retrier
 from redrive.languages.states.errors import ALL
 from redrive.languages.states.paths import Path
 from redrive.languages.states.reading.assignments import read_assign
-from redrive.languages.states.reading.fields import SECONDS_MAX, Fields
+from redrive.languages.states.reading.fields import SECONDS_MAX, Faults, Fields
 
 DELAY_S_MAX = 31_622_399
 
@@ -23,6 +25,16 @@ def read_catch(state: Fields) -> tuple[Catcher, ...]:
     found = [_catcher(one) for one in state.elements("Catch", may_be_empty=True)]
     _refuse_early_wildcard(state, "Catch", [one.errors for one in found])
     return tuple(found)
+
+
+def retriers_of(state: Mapping[str, object]) -> tuple[Retrier, ...]:
+    """The retriers of a state whose definition may have placeholders; what cannot be read has its default."""
+    return read_retry(Fields(dict(state), "", QueryLanguage.JSONPATH, Faults()))
+
+
+def errors_caught_by(state: Mapping[str, object]) -> tuple[tuple[str, ...], ...]:
+    """The ErrorEquals of each catcher of such a state."""
+    return tuple(one.errors for one in read_catch(Fields(dict(state), "", QueryLanguage.JSONPATH, Faults())))
 
 
 def _retrier(fields: Fields) -> Retrier:

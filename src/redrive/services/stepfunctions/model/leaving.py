@@ -12,6 +12,7 @@ from redrive.languages.states.errors import (
     StatesError,
 )
 from redrive.languages.states.retries import Caught, Failed, RetryAfter, decide
+from redrive.services.stepfunctions.limits import EVENTS_MAX
 from redrive.services.stepfunctions.model.position import Frame, Mode
 from redrive.services.stepfunctions.model.progress import (
     FAILED,
@@ -119,8 +120,11 @@ def fail_execution(progress: Progress, previous: int, error: str | None, cause: 
 
 
 def fail_for_history(progress: Progress) -> None:
-    """End an execution whose history has no room."""
-    cause = f"The execution reached the maximum number of history events ({progress.last + 1})."
+    """End an execution whose history has no room. What the step told beyond the limit is left out."""
+    while progress.last >= EVENTS_MAX and progress.events:
+        progress.events.pop()
+        progress.last -= 1
+    cause = f"The execution reached the maximum number of history events ({EVENTS_MAX})."
     fail_execution(progress, progress.last, RUNTIME, cause)
 
 
