@@ -45,7 +45,8 @@ def main() -> int:
         proofs = [known[_id_of(handler)] for handler in handlers if _id_of(handler) in known]
         _written(proofs, arguments.json)
     if len(proofs) == len(handlers):
-        PAGE.write_text(page(proofs, seconds=arguments.seconds, faults=arguments.faults), "utf-8")
+        told = page(proofs, seconds=arguments.seconds, faults=arguments.faults, python=_version(python))
+        PAGE.write_text(told, "utf-8")
     _summed_up(proofs)
     return 0
 
@@ -98,6 +99,11 @@ def _installed(folder: Path, handlers: Sequence[Listed]) -> Path:
         timeout=INSTALL_S_MAX,
     )
     return python
+
+
+def _version(python: Path) -> str:
+    asked = [str(python), "-c", "import platform; print(platform.python_version())"]
+    return subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()  # noqa: S603 - as above.
 
 
 def _earlier(handlers: Sequence[Listed], file: Path | None) -> dict[str, Proof]:

@@ -22,7 +22,8 @@ nothing:
 redrive prove FILE:HANDLER
 ```
 
-{bounds} Each run has a process of its own, without network and without credentials.
+{bounds} Each run has a process of its own, under
+Python {python}, without network and without credentials.
 "Options" are what the first message told to add: `added` in the list. What is right was said by somebody who read the
 code: `truth` and `why` in the list. Where several defects are true of a handler, each of them is right.
 Handlers marked ¹ need packages that a newcomer may not have; they were installed.
@@ -42,15 +43,15 @@ MEANINGS = {
 }
 
 
-def page(proofs: Sequence[Proof], *, seconds: int, faults: int) -> str:
-    """The whole page."""
-    return "\n".join(_lines(proofs, seconds, faults)) + "\n"
+def page(proofs: Sequence[Proof], *, seconds: int, faults: int, python: str) -> str:
+    """The whole page. `python` is the version of the interpreter that ran the handlers."""
+    return "\n".join(_lines(proofs, seconds, faults, python)) + "\n"
 
 
-def _lines(proofs: Sequence[Proof], seconds: int, faults: int) -> Iterator[str]:
+def _lines(proofs: Sequence[Proof], seconds: int, faults: int, python: str) -> Iterator[str]:
     repositories = {proof.handler.repository for proof in proofs}
     bounds = f"Histories have up to {faults} fault{'s' if faults != 1 else ''}; a search is stopped after {seconds} s."
-    yield HEAD.format(handlers=len(proofs), repositories=len(repositories), bounds=bounds)
+    yield HEAD.format(handlers=len(proofs), repositories=len(repositories), bounds=bounds, python=python)
     yield from _counts(proofs)
     yield from _handlers(proofs)
     yield from _repositories([proof.handler for proof in proofs])

@@ -54,7 +54,9 @@ TRIGGERS = (
 @click.option("--rule", metavar="LOGICAL_ID", help="Which of the template's rules invokes it.")
 @click.option("--save-event", type=click.Path(path_type=Path), help="Write the event to a file, to change it.")
 @click.option("--template", type=click.Path(path_type=Path), help="The template with queue and tables.")
-@click.option("--all", "is_all", is_flag=True, help="Prove all functions, one after the other.")
+@click.option(
+    "--all", "is_all", is_flag=True, help="Prove all functions, or all entrances of a system, one after the other."
+)
 @click.option("--function", default="", metavar="LOGICAL_ID", help="Which of the template's functions to prove.")
 @click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="A variable; repeatable.")
 @click.option("--env-file", type=click.Path(path_type=Path), help="A file of variables, NAME=VALUE in each line.")
@@ -129,11 +131,23 @@ def command(
         given = _configured(found, config_env) | given_parameters
         return replace(options, template=found, function=logical_id, parameters=given, label=label)
 
+    if system is not None and is_all:
+        found = _entrances(system, options)
+        _require_one_function(len(found), events or None, save_event, export, choices.reason, entrance)
+
+        def of_entrance(target: Provable) -> Options:
+            return replace(options, entrance=target.entrance, label=target.label)
+
+        raise SystemExit(_prove_whole(found, of_entrance, budget, output, outputs, pass_at))
     if handler is None and rule is None and system is None:
         targets = _targets(template, function, options_of, is_all=is_all)
         if len(targets) > 1 or is_all:
             _require_one_function(len(targets), events or None, save_event, export, choices.reason)
-            raise SystemExit(_prove_whole(targets, options_of, budget, output, outputs, pass_at))
+
+            def of_function(target: Provable) -> Options:
+                return options_of(target.template, target.function, target.label)
+
+            raise SystemExit(_prove_whole(targets, of_function, budget, output, outputs, pass_at))
         handler = targets[0].handler or None
         options = options_of(targets[0].template, targets[0].function, targets[0].label)
     elif function and template is None:
@@ -307,11 +321,21 @@ def _targets(
     return handlers
 
 
+def _entrances(system: Path, options: Options) -> list[Provable]:
+    """What is to be proved of a system: each place where an event comes in. Errors: UserError."""
+    from redrive.prove.system.proving import entrances_of
+    from redrive.prove.whole import Provable
+
+    found = entrances_of(options)
+    click.echo(f"Found {system} with {len(found)} entrance{'s' if len(found) != 1 else ''}.", err=True)
+    return [Provable(one.told, system, entrance=one.name, fed_by=one.way.value) for one in found]
+
+
 def _prove_whole(
-    targets: Sequence[Provable], options_of: Callable[[Path | None, str, str], Options], budget: Budget, output: str,
+    targets: Sequence[Provable], options_of: Callable[[Provable], Options], budget: Budget, output: str,
     outputs: Outputs, pass_at: int | None,
 ) -> int:  # fmt: skip
-    """Prove several functions; returns the exit code."""
+    """Prove several functions, or a system from several entrances; returns the exit code."""
     from redrive.cli.prove_all import print_json, print_table, tell_row
     from redrive.core.clock import monotonic_ms
     from redrive.prove.tell.result import exit_code
@@ -333,8 +357,8 @@ def _prove_whole(
             return progress_told_by(print_line, PROGRESS_EVERY_MS)
 
         rows = prove_all(
-            targets, lambda target: options_of(target.template, target.function, target.label), now_ms=monotonic_ms,
-            progress=progress, may_go_on=budget.begin, told=tell, is_stopped=lambda: budget.is_interrupted,
+            targets, options_of, now_ms=monotonic_ms, progress=progress, may_go_on=budget.begin, told=tell,
+            is_stopped=lambda: budget.is_interrupted, proves=_proved,
         )  # fmt: skip
     (print_json if output == "json" else print_table)(rows)
     results = [row.result(pass_at) for row in rows]

@@ -43,7 +43,8 @@ def print_table(rows: Sequence[Row], page: Console | None = None) -> None:
     if not console.is_terminal:
         console.width = max(console.width, WIDTH_MIN)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("", "function", "trigger", "verdict"):
+    what = "entrance" if any(row.target.entrance for row in rows) else "function"
+    for name in ("", what, "trigger", "verdict"):
         table.add_column(name, overflow="fold")
     table.add_column("time", justify="right")
     for row in rows:

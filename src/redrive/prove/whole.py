@@ -9,7 +9,7 @@ from pathlib import Path
 
 from redrive.core.clock import SECOND_MS
 from redrive.core.errors import UserError
-from redrive.prove.process.subject import subject_of
+from redrive.prove.process.subject import NamedSubject, subject_of
 from redrive.prove.project.finding import HandlerFile, find_handlers
 from redrive.prove.project.packages import shortly
 from redrive.prove.project.source import read_template
@@ -24,6 +24,8 @@ from redrive.prove.tell.verdict import Verdict
 
 _NESTED_MAX = 3
 """How deep templates nest."""
+Proves = Callable[[NamedSubject | None, Options, Progress, Callable[[], bool]], Verdict]
+"""Proves a handler, or a system: with its options, who is told, and whether to go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +39,16 @@ class Provable:
     handler: str = ""
     runtime: str = ""
     refused: str = ""
+    entrance: str = ""
+    """Where the event comes into a system, which is proved as a whole."""
 
     @property
     def command(self) -> str:
         """What proves this function alone, with its whole report."""
         if self.template is None:
             return f"redrive prove {self.handler}"
+        if self.entrance:
+            return f"redrive prove --system {shortly(self.template)} --entrance {self.entrance}"
         return f"redrive prove --template {shortly(self.template)} --function {self.function}"
 
 
@@ -76,6 +82,7 @@ class Row:
         """The row for scripts."""
         return {
             "function": self.target.label,
+            **({"entrance": self.target.entrance} if self.target.entrance else {}),
             "template": None if self.target.template is None else shortly(self.target.template),
             "fed_by": self.target.fed_by,
             "trigger": self.trigger,
@@ -143,6 +150,9 @@ def prove_all(
     targets: Sequence[Provable], options_of: Callable[[Provable], Options], *, now_ms: Callable[[], float],
     progress: Callable[[Provable], Progress], may_go_on: Callable[[], Callable[[], bool]],
     told: Callable[[Row], None] = lambda _: None, is_stopped: Callable[[], bool] = lambda: False,
+    proves: Proves = lambda subject, options, progress, may_go_on: prove(
+        subject, options, progress=progress, may_go_on=may_go_on
+    ),
 ) -> list[Row]:  # fmt: skip
     """Prove each of them, and tell of each when it is done. `may_go_on` begins the budget of one proof.
 
@@ -154,7 +164,7 @@ def prove_all(
         if is_stopped():
             row = Row(target, Conclusion.UNFINISHED, "not begun: the command was interrupted", "", 0)
         else:
-            row = _proved(target, options_of, progress(target), may_go_on())
+            row = _proved(target, options_of, progress(target), may_go_on(), proves)
         row = replace(row, seconds=(now_ms() - begun_at) / SECOND_MS)
         told(row)
         rows.append(row)
@@ -162,8 +172,9 @@ def prove_all(
 
 
 def _proved(
-    target: Provable, options_of: Callable[[Provable], Options], progress: Progress, may_go_on: Callable[[], bool]
-) -> Row:
+    target: Provable, options_of: Callable[[Provable], Options], progress: Progress, may_go_on: Callable[[], bool],
+    proves: Proves,
+) -> Row:  # fmt: skip
     if target.refused:
         return Row(target, Conclusion.NOT_PROVED, target.refused, "", 0)
     if target.runtime and not target.runtime.startswith("python"):
@@ -171,7 +182,7 @@ def _proved(
         return Row(target, Conclusion.NOT_PYTHON, what, "", 0)
     try:
         subject = subject_of(target.handler, Path.cwd(), imports=None) if target.handler else None
-        verdict = prove(subject, options_of(target), progress=progress, may_go_on=may_go_on)
+        verdict = proves(subject, options_of(target), progress, may_go_on)
     except ChangesNothing as error:
         return Row(target, Conclusion.NOTHING, error.what, error.next_step, 0)
     except UserError as error:

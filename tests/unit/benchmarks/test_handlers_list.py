@@ -116,7 +116,7 @@ def test_the_page_counts_what_is_right_with_and_without_options() -> None:
     later = Proof(HANDLER, outcome("refused", "It fails: KeyError | 'id'"), outcome("repeated"))
     never = Proof(replace(HANDLER, file="other.py"), outcome("safe", "no counterexample"), None)
 
-    text = page([later, never], seconds=20, faults=1)
+    text = page([later, never], seconds=20, faults=1, python="3.12.1")
 
     assert "| **right** | **0** (0%) | **1** (50%) | |" in text
     assert "| **wrong** | **1** (50%) | **1** (50%) | |" in text

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Protocol, cast
 
+from redrive.prove.process.asyncpg_driver import connections
 from redrive.prove.process.sql_connection import (
     Connection,
     Cursor,
@@ -190,9 +191,13 @@ def _mysql(drivers: _Drivers, module: ModuleType) -> Mapping[str, object]:
     return dict.fromkeys(("connect", "Connect", "MySQLConnection"), connect)
 
 
+def _asyncpg(drivers: _Drivers, module: ModuleType) -> Mapping[str, object]:
+    return connections(module, drivers._ask, drivers._number)  # noqa: SLF001 - of this module.
+
+
 _TAKEN_OVER: dict[str, Callable[[_Drivers, ModuleType], Mapping[str, object]]] = {
     "mysql.connector": _mysql, "psycopg": _psycopg, "psycopg2": _psycopg2, "psycopg2.extras": _psycopg2_extras,
-    "pymysql": _pymysql,
+    "pymysql": _pymysql, "asyncpg": _asyncpg,
 }  # fmt: skip
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import ModuleType
 
+from redrive.prove.process.asyncpg_driver import exceptions, stand_in
+
 _ERRORS = {
     "Warning": "Exception", "Error": "Exception", "InterfaceError": "Error", "DatabaseError": "Error",
     "DataError": "DatabaseError", "OperationalError": "DatabaseError", "IntegrityError": "DatabaseError",
@@ -196,6 +198,8 @@ STAND_INS: Mapping[str, Callable[[], Members]] = {
     "pymysql": lambda: {**_errors("pymysql"), "install_as_MySQLdb": _nothing},
     "pymysql.cursors": lambda: _cursors("pymysql", "Cursor", "DictCursor", "SSCursor", "SSDictCursor"),
     "pymysql.err": lambda: _errors("pymysql"),
+    "asyncpg": stand_in,
+    "asyncpg.exceptions": exceptions,
     "mysql": dict,
     "mysql.connector": lambda: {**_errors("mysql.connector"), "errorcode": ModuleType("errorcode")},
     "mysql.connector.errors": lambda: _errors("mysql.connector"),

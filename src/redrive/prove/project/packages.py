@@ -20,6 +20,7 @@ _DISTRIBUTIONS: Mapping[str, str] = {
     "aws_requests_auth": "aws-requests-auth", "aws_xray_sdk": "aws-xray-sdk", "awswrangler": "awswrangler",
     "boto": "boto", "bs4": "beautifulsoup4", "cfnresponse": "cfnresponse", "chardet": "chardet", "crhelper": "crhelper",
     "cv2": "opencv-python-headless", "dateutil": "python-dateutil", "decouple": "python-decouple",
+    "distutils": "setuptools",
     "dns": "dnspython", "docx": "python-docx", "dotenv": "python-dotenv", "elasticsearch": "elasticsearch",
     "fitz": "PyMuPDF", "git": "GitPython", "github": "PyGithub", "google.cloud": "google-cloud", "jose": "python-jose",
     "jwt": "PyJWT", "kafka": "kafka-python", "lambda_decorators": "lambda-decorators", "ldap": "python-ldap",

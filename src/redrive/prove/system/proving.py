@@ -29,6 +29,7 @@ from redrive.prove.search.clean import Clean, play_clean
 from redrive.prove.search.draws import DRAWS_LOOKED_AT, Draws, draw_of, draws_of
 from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.order import Progress
+from redrive.prove.search.reasons import ChangesNothing
 from redrive.prove.stage.positions import skip_to_end
 from redrive.prove.stage.records import put_old_images, table_of
 from redrive.prove.stage.stage import SCOPE, START, Stage
@@ -65,6 +66,19 @@ def prove_system(
     """
     with _prepared(options) as world:
         return searched_in(world, options, progress=progress, may_go_on=may_go_on)
+
+
+def entrances_of(options: Options) -> list[Entrance]:
+    """Where events come into a system, in the order in which they are chosen. Errors: UserError."""
+    if options.template is None:
+        raise Bug("a system without a template")
+    with contextlib.ExitStack() as stack:
+        unpacked = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="redrive-prove-")))
+        stage = Stage(_NoInvoker(), seed=options.seed)
+        stack.callback(stage.close)
+        deployed = _deployed(stage, options.template, options, unpacked)
+        chosen(deployed.entrances, None, deployed.names)
+        return list(deployed.entrances)
 
 
 def replay_system(history: History, options: Options = DEFAULTS) -> Counterexample | None:
@@ -282,7 +296,7 @@ def _require_effect(performance: Performance, events: Sequence[Event], circuit: 
     ran = dict.fromkeys(f"{one.function} ({one.through})" for one in events if isinstance(one, Delivered))
     said = [line for line in performance.surroundings.said.splitlines() if line.strip()]
     more = f" The last that was printed: {said[-1]}" if said else ""
-    raise UserError(
+    raise ChangesNothing(
         f"The system changes nothing that can be seen, so nothing can be lost or repeated. What ran: {', '.join(ran)}."
         f"{more}",
         next_step="If an event of its own would be worked on, give it (--event FILE), or another entrance "

@@ -388,3 +388,19 @@ def test_system_that_draws_is_judged_on_several_draws(tmp_path: Path) -> None:
     assert verdict.draws > 1
     assert verdict.drawn == {"item in Bills": (1, 3)}
     assert verdict.counterexample is None
+
+
+def test_system_is_proved_from_each_of_its_entrances_with_one_table(tmp_path: Path) -> None:
+    """Those that do nothing, or fail, do not stop the others; the exit code is that of the worst."""
+    schedule = "Daily: {Type: Schedule, Properties: {Schedule: rate(1 day)}}"
+    logs = "def handler(event, context):\n    print('nothing to sweep')\n"
+    template = line(tmp_path, PUTS_BY_ORDER, function("Sweep", schedule, "TABLE: !Ref Bills"), Sweep=logs)
+
+    asked = ["prove", "--system", str(template), "--all", "--faults", "0", "--output", "json"]
+    result = CliRunner().invoke(main, asked)
+
+    rows = json.loads(result.stdout)
+    assert [(row["entrance"], row["outcome"]) for row in rows] == [
+        ("SweepDaily", "changes nothing"), ("Orders", "no counterexample")
+    ]  # fmt: skip
+    assert "with 2 entrances" in result.stderr
