@@ -18,7 +18,7 @@ from tests.fuzz.protocols import request_of
 from tests.fuzz.shapes import Parameters, Pool
 from tests.fuzz.values import Draw
 
-WARM_UP_CALLS = 10_000
+WARM_UP_CALLS = 15_000
 """What fills the caches, each of which has a named limit, and has every operation compiled."""
 
 CALLS = 2_500

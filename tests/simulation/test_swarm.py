@@ -27,7 +27,7 @@ def test_every_rule_holds_in_the_weather_of_this_seed(seed: int, models: Models)
 
 def test_same_seed_gives_the_same_trace(models: Models) -> None:
     """A run is a function of its seed."""
-    first, second = run_seed(9, models=models), run_seed(9, models=models)
+    first, second = run_seed(8, models=models), run_seed(8, models=models)
 
     assert first.length > 100
     assert first.digest == second.digest

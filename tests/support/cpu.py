@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -59,13 +59,13 @@ class _CpuOfFiles:
                 terminalreporter.write_line(line)
 
 
-def table(cpu_s: Mapping[str, float]) -> Generator[str]:
+def table(cpu_s: Mapping[str, float], *, shown: int = FILES_SHOWN) -> Iterator[str]:
     """The files with the most CPU, one a line, after the sum; nothing for a run that costs little."""
     total = sum(cpu_s.values())
     if total < SECONDS_SHOWN_MIN:
         return
     yield f"{total:7.1f} s in all; the files with the most:"
-    for name, seconds in sorted(cpu_s.items(), key=lambda one: -one[1])[:FILES_SHOWN]:
+    for name, seconds in sorted(cpu_s.items(), key=lambda one: -one[1])[:shown]:
         yield f"{seconds:7.1f} s {name}"
 
 

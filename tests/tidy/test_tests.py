@@ -1,4 +1,4 @@
-"""A test says the rule that it holds up: in its name, or in the sentence of its docstring."""
+"""A test says its rule, in its name or in the sentence of its docstring; and what the tests cost is told."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.cpu import table
 from tests.tidy.source import TESTS, Source, findings
 
 RULE_WORDS_MIN = 4
@@ -48,3 +49,15 @@ def test_name_that_says_no_rule_is_seen(text: str) -> None:
 )
 def test_spoken_rules_and_other_functions_pass(text: str) -> None:
     assert list(unspoken_rules(Source("unit/test_x.py", text))) == []
+
+
+def test_files_with_the_most_cpu_are_named_after_the_sum() -> None:
+    cpu_s = {"unit/test_cheap.py": 1.0, "unit/test_dear.py": 60.0, "unit/test_middling.py": 9.5}
+
+    assert list(table(cpu_s, shown=2)) == [
+        "   70.5 s in all; the files with the most:", "   60.0 s unit/test_dear.py", "    9.5 s unit/test_middling.py",
+    ]  # fmt: skip
+
+
+def test_run_that_costs_little_names_no_file() -> None:
+    assert list(table({"unit/test_cheap.py": 59.0})) == []

@@ -45,8 +45,13 @@ class Place:
         region = f" --region {self.region}" if self.region not in (None, REGION) else ""
         if self.is_aws:
             return f" --aws{region}"
+        return f"{region}{self.endpoint_options}"
+
+    @property
+    def endpoint_options(self) -> str:
+        """The options that name a server, for commands on servers alone; with a space before them."""
         is_usual = self.endpoint_url == (os.environ.get("AWS_ENDPOINT_URL") or DEFAULT_ENDPOINT_URL)
-        return region if is_usual else f"{region} --endpoint-url {self.endpoint_url}"
+        return "" if is_usual else f" --endpoint-url {self.endpoint_url}"
 
     @property
     def region_shown(self) -> str:

@@ -12,9 +12,10 @@ from redrive.cli.clients import Place, place_options
 from redrive.cli.letter_logs import logs_option, triaged
 from redrive.cli.output import json_option
 from redrive.cli.reading_letters import queue_url
-from redrive.cli.running_letters import read_plan_file, run_plan
+from redrive.cli.running_letters import run_plan
 from redrive.core.errors import UserError
 from redrive.deadletters.plan import Action, Plan, plan_document, proposed
+from redrive.deadletters.run_files import read_plan_file
 from redrive.deadletters.sorting import Wishes
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -14,11 +13,11 @@ from redrive.cli.letter_logs import logs_option, triaged
 from redrive.cli.output import json_option, print_json, print_table, wants_json
 from redrive.cli.passing_time import time_of
 from redrive.cli.reading_letters import error_shown, name_of, queue_argument, queue_url
-from redrive.cli.running_letters import account_of, arn_of, read_plan_file
+from redrive.cli.running_letters import account_of, arn_of
 from redrive.core.documents import Document
 from redrive.deadletters.account import Account
-from redrive.deadletters.plan import Plan, plan_document, proposed, repairing
-from redrive.deadletters.recovery import STAGES_S, Steps
+from redrive.deadletters.plan import Plan, proposed, repairing
+from redrive.deadletters.recovery import STAGES_S, PlanFiles, Steps
 from redrive.deadletters.recovery import recover as recover_in_stages
 from redrive.deadletters.repairs import find_repairs
 from redrive.deadletters.sorting import Wishes
@@ -48,16 +47,15 @@ def recover(
     earlier stage. What is left is for a person: exit code 1. A recovery that was killed goes on with its last stage.
     """
     folder = into or Path(f"{name_of(queue)}.recovery")
-    folder.mkdir(parents=True, exist_ok=True)
+    plans = PlanFiles(folder)
 
     def run(plan: Plan, number: int) -> Account:
         wishes = Wishes(stage=number, remediate=remediate)
-        return account_of(place, plan, _file(folder, number), folder / "stages.journal", wishes, wanted)
+        return account_of(place, plan, plans.file(number), plans.journal, wishes, wanted)
 
     steps = Steps(
         plan=lambda: _planned(place, queue, with_logs=with_logs, remediate=remediate), run=run, wait=time_of(place)[1]
     )
-    plans = _PlanFiles(folder)
     if plans.has_ended(len(STAGES_S)):
         click.echo(f"The recovery in {folder} has ended; for another one name another folder: --into", err=True)
     stages = recover_in_stages(plans, steps)
@@ -71,37 +69,6 @@ def _planned(place: Place, queue: str, *, with_logs: bool, remediate: bool) -> P
     groups = triaged(place, queue, with_logs=with_logs).groups
     plan = proposed(queue_url(place.client("sqs"), queue), groups, place.now(), logs=with_logs)
     return repairing(plan, find_repairs(place.client, arn_of(place, plan.queue), groups)) if remediate else plan
-
-
-class _PlanFiles:
-    """The plans of the stages in a folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def get(self, number: int) -> Plan | None:
-        file = _file(self._folder, number)
-        return read_plan_file(file) if file.exists() else None
-
-    def put(self, number: int, plan: Plan) -> None:
-        file = _file(self._folder, number)
-        whole = file.with_suffix(".new")
-        whole.write_text(json.dumps(plan_document(plan), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        whole.replace(file)
-
-    def has_ended(self, number: int) -> bool:
-        return _ended(self._folder, number).exists()
-
-    def end(self, number: int) -> None:
-        _ended(self._folder, number).touch()
-
-
-def _ended(folder: Path, number: int) -> Path:
-    return folder / f"stage-{number}.ended"
-
-
-def _file(folder: Path, number: int) -> Path:
-    return folder / f"stage-{number}.json"
 
 
 def _print(queue: str, stages: list[Document], left: Triage, *, as_json: bool) -> None:

@@ -9,7 +9,8 @@ import click
 from redrive.cli.clients import Place, place_options
 from redrive.cli.letter_gates import WantedGates, gate_options
 from redrive.cli.output import json_option
-from redrive.cli.running_letters import read_plan_file, run_plan
+from redrive.cli.running_letters import run_plan
+from redrive.deadletters.run_files import read_plan_file
 from redrive.deadletters.sorting import Wishes
 
 

@@ -72,6 +72,10 @@ def _show_one(place: Place, queue: str, message_id: str, evidences: Evidences | 
     if evidence is not None:
         told = f"{evidence.log_group}, request {evidence.request_id}: {evidence.certainty.value}"
         console.print(f"  {'error from':<12}{escape(told)}", soft_wrap=True)
+    if not place.is_aws:
+        click.echo(
+            f"  All that happened to it: redrive runs show {letter.message_id}{place.endpoint_options}", err=True
+        )
 
 
 def _lines(letter: Letter) -> list[tuple[str, str]]:

@@ -20,7 +20,6 @@ from redrive.cli.passing_time import time_of
 from redrive.cli.reading_letters import counted, look_at
 from redrive.cli.telling_redrives import teller
 from redrive.core.clock import Instant, format_instant
-from redrive.core.errors import UserError
 from redrive.deadletters.account import Account
 from redrive.deadletters.assembly import Means, assembled, mend
 from redrive.deadletters.destinations import SourcesOf
@@ -28,7 +27,7 @@ from redrive.deadletters.journal import Journal
 from redrive.deadletters.letter import Letter
 from redrive.deadletters.moving import Moving, digest_of, refused_by, why_not
 from redrive.deadletters.peek import WAIT_S_ON_AWS, depth_of
-from redrive.deadletters.plan import By, MalformedPlan, Plan, read_plan
+from redrive.deadletters.plan import By, Plan
 from redrive.deadletters.run_files import journal_of, opened_journal
 from redrive.deadletters.sorting import Refined, Wishes, as_it_is
 from redrive.deadletters.sources import Source, find_sources
@@ -37,14 +36,6 @@ if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
 FINDING, REFUSED = 1, 4
-
-
-def read_plan_file(file: Path) -> Plan:
-    """The plan in a file. Errors: UserError."""
-    try:
-        return read_plan(file.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, MalformedPlan) as error:
-        raise UserError(f"The plan {file} cannot be used: {error}.", exit_code=2) from error
 
 
 def run_plan(

@@ -12,6 +12,7 @@ from redrive.core.errors import UserError
 from redrive.deadletters.destinations import Destination, To
 from redrive.deadletters.letter import Letter
 from redrive.deadletters.ports import Tell, told_nobody
+from redrive.deadletters.targets import addressee_of
 
 PLAN_CHARS_MAX = 255
 
@@ -34,20 +35,26 @@ class _Teller:
         self._is_refused = False
 
     def tell(self, to: Destination, letters: Sequence[tuple[Letter, str]]) -> None:
-        told = [_told(letter, new_id) for letter, new_id in letters if new_id]
-        if self._is_refused or not told:
-            return
+        by_target: dict[str, list[RedrivenLetter]] = {}
+        for letter, new_id in letters:
+            if new_id:
+                by_target.setdefault(self._target(to, letter), []).append(_told(letter, new_id))
         try:
-            self._server.record_redrives(plan=self._plan, queue=self._queue_arn(), to=self._arn(to), letters=told)
+            for target, told in by_target.items():
+                if not self._is_refused:
+                    self._server.record_redrives(plan=self._plan, queue=self._queue_arn(), to=target, letters=told)
         except UserError as error:
             self._is_refused = True
             click.echo(f"`redrive runs show` does not know of this run: {error}", err=True)
 
-    def _arn(self, to: Destination) -> str:
-        """The ARN of a destination: a queue may be named by its name or its URL."""
-        if to.kind is To.QUEUE and not to.name.startswith("arn:"):
-            return f"{self._queue_arn().rsplit(':', 1)[0]}:{to.name.rsplit('/', 1)[-1]}"
-        return to.name if to.name.startswith("arn:") else to.text
+    def _target(self, to: Destination, letter: Letter) -> str:
+        """The ARN of a target: a request of an API names it, and a queue may be named by its name or its URL."""
+        named = addressee_of(to, letter).id if to.kind is To.API else to.name
+        if named.startswith("arn:"):
+            return named
+        if to.kind is To.QUEUE or "://" in named:
+            return f"{self._queue_arn().rsplit(':', 1)[0]}:{named.rsplit('/', 1)[-1]}"
+        return to.text
 
 
 def _told(letter: Letter, new_id: str) -> RedrivenLetter:

@@ -124,21 +124,26 @@ class Randomness:
     def __init__(self, source: random.Random) -> None:
         """`source` stands for the system's own."""
         self._source = source
+        self._kept: list[tuple[object, object] | None] = []
 
     def begin(self, seed: str) -> None:
         """Have all further draws follow from a seed."""
+        if self._kept and self._kept[-1] is None:
+            self._kept[-1] = (self._source.getstate(), random.getstate())
         self._source.seed(seed)
         random.seed(seed)
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """What is drawn inside changes nothing of what is drawn afterwards."""
-        own, shared = self._source.getstate(), random.getstate()
+        """What is drawn inside after a `begin` changes nothing of what is drawn afterwards."""
+        self._kept.append(None)
         try:
             yield
         finally:
-            self._source.setstate(own)
-            random.setstate(shared)
+            states = self._kept.pop()
+            if states is not None:
+                self._source.setstate(states[0])  # type: ignore[arg-type] # It came from there.
+                random.setstate(states[1])  # type: ignore[arg-type]
 
 
 @contextmanager

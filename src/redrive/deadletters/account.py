@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from redrive.core.clock import Instant, format_instant
 from redrive.core.documents import Document
+from redrive.deadletters.plan import Stop
 
 SAMPLES_MAX = 3
 
@@ -57,6 +58,16 @@ class Account:
         self.records += 1
         if until is not None:
             self.records_until = until if self.records_until is None else min(self.records_until, until)
+
+    def stop_by(self, stop: Stop) -> None:
+        """Stop the run if a condition of its plan says so."""
+        for count, most, what in (
+            (self.refused + self.unknown, stop.errors, "letters were refused, or their answer was lost"),
+            (self.throttled, stop.throttles, "letters were throttled"),
+            (self.came_back, stop.came_back, "letters have failed again"),
+        ):
+            if count and count >= most and not self.stopped:
+                self.stopped = f"{count} {what}"
 
     @property
     def document(self) -> Document:

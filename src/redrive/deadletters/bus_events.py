@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 from redrive.core.clock import MINUTE_MS, Instant
 from redrive.core.documents import load_json
 from redrive.deadletters.destinations import Destination, To
+from redrive.deadletters.execution_keys import parsed_or_text
 from redrive.deadletters.gates import Refusal
 from redrive.deadletters.letter import Letter
 from redrive.deadletters.sources import Client
@@ -46,7 +47,7 @@ class WantedEvents:
         source = str(event.get("source", ""))
         if source.startswith(OF_AWS):
             return Refusal("bus", refused_source(source))
-        detail = _detail(event.get("detail"))
+        detail = parsed_or_text(event.get("detail"))  # PutEvents takes it as a text.
         if not isinstance(detail, dict):
             return Refusal("bus", "the detail of the event is no object: PutEvents refuses it")
         matcher = self._matcher(to.name)
@@ -79,13 +80,3 @@ def refused_source(source: str) -> str:
         f"nobody but AWS may send events of {source}: rewrite /source by a patch (redrive dlq plan --source NAME), "
         f"and let the rule ask for that, too"
     )
-
-
-def _detail(value: object) -> object:
-    """The detail as it comes to rules: PutEvents takes it as a text."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return load_json(value)
-    except ValueError:
-        return None

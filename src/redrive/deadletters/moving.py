@@ -176,8 +176,7 @@ class Moving:
         return dict(found[0]) if found and int(found[0].get("StartedTimestamp", 0)) >= self._since else None
 
     def _waiting(self) -> int:
-        depth = depth_of(self._sqs, self._plan.queue)
-        return depth.visible + depth.hidden + depth.delayed
+        return depth_of(self._sqs, self._plan.queue).length
 
     def _has_grown(self, told: Document) -> bool:
         """Whether letters come back to the queue while the task empties it; if so, the account says it."""

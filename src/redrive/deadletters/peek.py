@@ -52,6 +52,11 @@ class Depth:
     is_fifo: bool
     arn: str
 
+    @property
+    def length(self) -> int:
+        """All messages, whether or not they can be received now."""
+        return self.visible + self.hidden + self.delayed
+
 
 def depth_of(sqs: Any, url: str) -> Depth:
     """Ask how many messages a queue has. Errors: ClientError."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from redrive.core.clock import Instant
 from redrive.deadletters.contents import Contents
-from redrive.deadletters.destinations import Destination, SourcesOf
+from redrive.deadletters.destinations import Destination, SourcesOf, read_destination
 from redrive.deadletters.gates import Gate
 from redrive.deadletters.hiding import Spread
 from redrive.deadletters.journal import Journal
@@ -50,3 +50,14 @@ class Ports:
     refined: Refined = as_it_is
     """Gives a letter the error that logs tell, if the plan was made with logs."""
     tell: Tell = told_nobody
+
+
+def tell_of_earlier(ports: Ports, letters: Sequence[Letter]) -> None:
+    """Tell of letters that an earlier run has sent, by its journal."""
+    by_destination: dict[str, list[tuple[Letter, str]]] = {}
+    for letter in letters:
+        sent = ports.journal.sent_letters.get(letter.message_id)
+        if sent is not None and sent.to:
+            by_destination.setdefault(sent.to, []).append((letter, sent.new_id))
+    for to, told in by_destination.items():
+        ports.tell(read_destination(to), told)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from redrive.core.clock import Instant, SystemClock
+from redrive.core.documents import Document
 from redrive.deadletters.account import Account
 from redrive.deadletters.assembly import Means, assembled, mend
 from redrive.deadletters.evidence import Logs
@@ -22,6 +23,7 @@ from redrive.deadletters.memories import Memory
 from redrive.deadletters.peek import WAIT_S_ON_AWS, depth_of, hidden_s_for, looking
 from redrive.deadletters.plan import Plan, proposed, repairing
 from redrive.deadletters.preflight import LETTERS_OF_BATCH, Gates, Preflight
+from redrive.deadletters.recovery import PlanFiles, Steps, recover
 from redrive.deadletters.repairs import find_repairs
 from redrive.deadletters.run_files import opened_journal
 from redrive.deadletters.sorting import Refined, Wishes, as_it_is
@@ -121,6 +123,23 @@ class DeadLetterQueue:
                 for _ in run.rounds():
                     pass
                 return run.account
+
+    def recover(
+        self, folder: Path, *, memory: Memory | None = None, logs: bool = False, remediate: bool = False
+    ) -> list[Document]:  # fmt: skip
+        """Bring letters back whose causes pass by themselves, in stages: after 60, 300 and 900 seconds.
+
+        The folder keeps the plans and the journal: a recovery that was killed goes on with the same folder. Answers the
+        account of each stage, as JSON; what is left in the queue needs a person.
+        """
+        plans = PlanFiles(folder)
+
+        def run(plan: Plan, number: int) -> Account:
+            wishes = Wishes(stage=number, remediate=remediate)
+            return self.run(plan, plans.journal, memory=memory, wishes=wishes)
+
+        steps = Steps(plan=lambda: self.plan(logs=logs, remediate=remediate), run=run, wait=self._wait)
+        return recover(plans, steps)
 
     def _gates(self, memory: Memory | None) -> Gates:
         return Gates(memory, stream=Streams(self._client, self._now).finding, sources=lambda: self._sources)

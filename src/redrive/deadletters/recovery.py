@@ -9,16 +9,22 @@ doubts, is the last one.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from redrive.core.documents import Document
 from redrive.deadletters.account import Account
-from redrive.deadletters.plan import Action, Plan
+from redrive.deadletters.plan import Action, Plan, plan_document
+from redrive.deadletters.run_files import read_plan_file
 
 STAGES_S = (60, 300, 900)
 """How long each stage waits before it looks again."""
+
+
+JOURNAL = "stages.journal"
 
 
 class Plans(Protocol):
@@ -39,6 +45,43 @@ class Plans(Protocol):
     def end(self, number: int) -> None:
         """Keep that a stage was run to its end."""
         ...
+
+
+class PlanFiles:
+    """The plans of the stages in a folder, which is made if it is not there."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def journal(self) -> Path:
+        """The journal of all stages."""
+        return self._folder / JOURNAL
+
+    def file(self, number: int) -> Path:
+        """The file of a stage's plan."""
+        return self._folder / f"stage-{number}.json"
+
+    def get(self, number: int) -> Plan | None:
+        """See `Plans.get`. Errors: UserError."""
+        file = self.file(number)
+        return read_plan_file(file) if file.exists() else None
+
+    def put(self, number: int, plan: Plan) -> None:
+        """See `Plans.put`."""
+        file = self.file(number)
+        whole = file.with_suffix(".new")
+        whole.write_text(json.dumps(plan_document(plan), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        whole.replace(file)
+
+    def has_ended(self, number: int) -> bool:
+        """See `Plans.has_ended`."""
+        return self.file(number).with_suffix(".ended").exists()
+
+    def end(self, number: int) -> None:
+        """See `Plans.end`."""
+        self.file(number).with_suffix(".ended").touch()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

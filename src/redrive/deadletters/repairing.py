@@ -26,9 +26,8 @@ from redrive.deadletters.repairs import (
     read_repair,
     schedule_of,
     statements,
-    url_of,
 )
-from redrive.deadletters.sources import Client, rule_of
+from redrive.deadletters.sources import Client, rule_of, url_of_queue
 
 _TOLD_ALONE = ("Arn", "CreationDate", "LastModificationDate", "ResponseMetadata")
 """What GetSchedule tells beside the settings that UpdateSchedule takes."""
@@ -132,7 +131,7 @@ def _write(client: Client, repair: Repair, wanted: list[Document]) -> None:
         client("sns").set_topic_attributes(TopicArn=repair.resource, AttributeName="Policy", AttributeValue=written)
         return
     sqs = client("sqs")
-    sqs.set_queue_attributes(QueueUrl=url_of(sqs, repair.resource), Attributes={"Policy": written})
+    sqs.set_queue_attributes(QueueUrl=url_of_queue(sqs, repair.resource), Attributes={"Policy": written})
 
 
 def _statement(repair: Repair) -> Document:

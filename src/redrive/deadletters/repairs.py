@@ -28,7 +28,7 @@ from botocore.exceptions import ClientError
 from redrive.core.documents import Document
 from redrive.deadletters.causes import Cause, Class
 from redrive.deadletters.letter import Origin, name_of
-from redrive.deadletters.sources import Client, on_failure, rule_of
+from redrive.deadletters.sources import Client, on_failure, rule_of, url_of_queue
 from redrive.deadletters.triage import Group
 
 RULES, TOPICS = "events.amazonaws.com", "sns.amazonaws.com"
@@ -256,7 +256,7 @@ def policy_text(client: Client, repair: Repair) -> str:
     match repair.kind:
         case Kind.ALLOW_QUEUE:
             sqs = client("sqs")
-            told = sqs.get_queue_attributes(QueueUrl=url_of(sqs, repair.resource), AttributeNames=["Policy"])
+            told = sqs.get_queue_attributes(QueueUrl=url_of_queue(sqs, repair.resource), AttributeNames=["Policy"])
             return str(told.get("Attributes", {}).get("Policy", ""))
         case Kind.ALLOW_TOPIC:
             told = client("sns").get_topic_attributes(TopicArn=repair.resource)
@@ -283,9 +283,3 @@ def schedule_of(arn: str) -> dict[str, str]:
 def function_name(arn: str) -> str:
     """The name of a function, without its version or alias."""
     return arn.split(":")[6]
-
-
-def url_of(sqs: Any, arn: str) -> str:
-    """The URL of a queue. Errors: ClientError."""
-    *_, account, name = arn.split(":")
-    return str(sqs.get_queue_url(QueueName=name, QueueOwnerAWSAccountId=account)["QueueUrl"])

@@ -16,6 +16,7 @@ from redrive.core.errors import UserError
 from redrive.deadletters.journal import Journal, MalformedJournal, open_journal
 from redrive.deadletters.letter import Letter
 from redrive.deadletters.letter_files import shown, written_letters
+from redrive.deadletters.plan import MalformedPlan, Plan, read_plan
 
 JOURNAL, DISCARDED = ".journal", ".discarded.jsonl"
 
@@ -28,6 +29,14 @@ def journal_of(plan_file: Path) -> Path:
 def discarded_of(plan_file: Path) -> Path:
     """Where the letters are that a plan has discarded."""
     return plan_file.with_name(f"{plan_file.name}{DISCARDED}")
+
+
+def read_plan_file(file: Path) -> Plan:
+    """The plan in a file. Errors: UserError."""
+    try:
+        return read_plan(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, MalformedPlan) as error:
+        raise UserError(f"The plan {file} cannot be used: {error}.", exit_code=2) from error
 
 
 @contextmanager

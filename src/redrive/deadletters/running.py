@@ -22,17 +22,16 @@ from redrive.core.clock import SECOND_MS, Instant
 from redrive.deadletters.account import Account
 from redrive.deadletters.canary import Canaries
 from redrive.deadletters.causes import Cause
-from redrive.deadletters.destinations import Destination, read_destination
+from redrive.deadletters.destinations import Destination
 from redrive.deadletters.group_order import GroupOrder
 from redrive.deadletters.hiding import Held, Hidden
 from redrive.deadletters.journal import Known
-from redrive.deadletters.letter import Letter
 from redrive.deadletters.outcomes import Accepted, Parcel, Refused, SendOutcome
 from redrive.deadletters.pace import Pace
 from redrive.deadletters.parcels import parcel_of, until_of
 from redrive.deadletters.peek import BATCH, EMPTY_RECEIVES, Depth, depth_of
 from redrive.deadletters.plan import Plan
-from redrive.deadletters.ports import Ports
+from redrive.deadletters.ports import Ports, tell_of_earlier
 from redrive.deadletters.setbacks import credentials_gone, lacks_credentials, patiently
 from redrive.deadletters.sorting import Because, Deletes, Discards, Sends, Sorter, Stays, Wishes
 from redrive.handler.failures import Kind
@@ -91,7 +90,7 @@ class Redriving:
         self._in_hand: Sequence[Held] = ()
         self._order = GroupOrder(is_fifo=hidden.is_fifo)
         self._backoff_ms = BACKOFF_MS
-        self._length = _length(depth_of(ports.sqs, plan.queue))
+        self._length = depth_of(ports.sqs, plan.queue).length
 
     def rounds(self) -> Iterator[Account]:
         """Run until the queue has no more letters for the plan, or a condition stops the run; yields after each round.
@@ -126,7 +125,7 @@ class Redriving:
             due = self._due()
             empty = 0 if fresh or due else empty + 1
             self._work([*due, *fresh])
-            self._check()
+            self.account.stop_by(self._plan.stop)
             yield self.account
             if self._held and not fresh and not due and not self.account.stopped:
                 self._idle()
@@ -170,7 +169,7 @@ class Redriving:
         """Wait for the letters in hand; a queue that grows meanwhile takes back what was sent."""
         until = min(held.due_at for held in self._held) - self._ports.now()
         self._ports.wait(max(1, min(until, POLL_MS)) / SECOND_MS)
-        grown = _length(self._depth()) - (self._length - self.account.deleted)
+        grown = self._depth().length - (self._length - self.account.deleted)
         if grown >= max(1, self._plan.stop.came_back):
             self.account.stopped = f"the queue has got {grown} new letters while nothing was sent"
 
@@ -277,7 +276,7 @@ class Redriving:
             if hidden:
                 self._send_together(to, [hidden[one : one + size] for one in range(0, len(hidden), size)])
             self._pace.sent(len(hidden), self._ports.now())
-            self._check()
+            self.account.stop_by(self._plan.stop)
         for ready in letters[first:]:
             self._leave(ready.held, STOPPED)
 
@@ -387,13 +386,7 @@ class Redriving:
 
     def _tell_again(self, finished: Sequence[Held]) -> None:
         """Tell what an earlier run has sent: it may have ended before it told that."""
-        by_destination: dict[str, list[tuple[Letter, str]]] = {}
-        for letter in (held.letter for held in finished):
-            sent = self._journal.sent_letters.get(letter.message_id)
-            if sent is not None and sent.to:
-                by_destination.setdefault(sent.to, []).append((letter, sent.new_id))
-        for to, letters in by_destination.items():
-            self._ports.tell(read_destination(to), letters)
+        tell_of_earlier(self._ports, [held.letter for held in finished])
 
     def _delete(self, letters: Sequence[Held]) -> None:
         """Delete letters. One that cannot be deleted is deleted by the next run."""
@@ -401,18 +394,3 @@ class Redriving:
         if gone:
             self._journal.deleted(gone, self._ports.now())
             self.account.deleted += len(gone)
-
-    def _check(self) -> None:
-        """Stop if a condition of the plan says so."""
-        stop, account = self._plan.stop, self.account
-        for count, most, what in (
-            (account.refused + account.unknown, stop.errors, "letters were refused, or their answer was lost"),
-            (account.throttled, stop.throttles, "letters were throttled"),
-            (account.came_back, stop.came_back, "letters have failed again"),
-        ):
-            if count and count >= most and not account.stopped:
-                account.stopped = f"{count} {what}"
-
-
-def _length(depth: Depth) -> int:
-    return depth.visible + depth.hidden + depth.delayed

@@ -114,6 +114,12 @@ def readers_of(client: Client, queue_arn: str) -> list[Source]:
         return []
 
 
+def url_of_queue(sqs: Any, arn: str) -> str:
+    """The URL of a queue. Errors: ClientError."""
+    *_, account, name = arn.split(":")
+    return str(sqs.get_queue_url(QueueName=name, QueueOwnerAWSAccountId=account)["QueueUrl"])
+
+
 def rule_of(arn: str) -> tuple[str, str]:
     """The bus and the name of a rule, by its ARN."""
     *bus, name = arn.partition(":rule/")[2].split("/")

@@ -22,7 +22,7 @@ from redrive.core.clock import MINUTE_MS, SECOND_MS, Instant
 from redrive.deadletters.destinations import Destination, Nowhere, To, member_of
 from redrive.deadletters.findings import Answer, Finding
 from redrive.deadletters.letter import Letter
-from redrive.deadletters.sources import Client
+from redrive.deadletters.sources import Client, url_of_queue
 
 KEPT_MS = MINUTE_MS
 """For how long a target that was asked is not asked again."""
@@ -135,7 +135,7 @@ class Targets:
 
     def _queue(self, target: Addressee) -> TargetState:
         sqs = self._client("sqs")
-        url = target.id if "://" in target.id else _url_of_queue(sqs, target.id)
+        url = target.id if "://" in target.id else url_of_queue(sqs, target.id)
         told = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]
         states = list(self._consumers(told["QueueArn"]))
         findings = [_exists(target), *(finding for state in states for finding in state.findings)]
@@ -235,11 +235,6 @@ def _unready(told: Mapping[str, Any]) -> Iterator[Finding]:
             yield Finding("target", Answer.WAIT, "the function is being updated", why)
         case "Failed":
             yield Finding("target", Answer.CAUTION, "the last update of the function failed", why)
-
-
-def _url_of_queue(sqs: Any, arn: str) -> str:
-    *_, account, name = arn.split(":")
-    return str(sqs.get_queue_url(QueueName=name, QueueOwnerAWSAccountId=account)["QueueUrl"])
 
 
 def _exists(target: Addressee) -> Finding:

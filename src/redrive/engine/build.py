@@ -187,6 +187,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "subscription_destinations",
         "subscription_filters",
         "tags",
+        "transformers",
     ),
     # Our own surface. Operations about a service's resources live in that service's package.
     "redrive": (

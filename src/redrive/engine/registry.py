@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import NoReturn
@@ -197,7 +198,7 @@ class Registry:
         """The implementations of a service's operations; empty if the service does not exist."""
         found = self._implementations.get(service)
         if found is None:
-            modules = map(importlib.import_module, self._modules.get(service, ()))
+            modules = tuple(map(importlib.import_module, self._modules.get(service, ())))
             # Two threads may both import first; all callers get the same mapping.
             found = self._implementations.setdefault(service, collect(modules))
         return found
@@ -221,7 +222,8 @@ class Registry:
         return Entry(implementation, model, keywords, required_members, kind_of(service, operation))
 
 
-def collect(modules: Iterable[ModuleType]) -> dict[str, Implementation]:
+@functools.cache
+def collect(modules: Sequence[ModuleType]) -> Mapping[str, Implementation]:
     """The functions that are marked with `@operation`, by operation name."""
     found: dict[str, Implementation] = {}
     for module in modules:
@@ -240,7 +242,8 @@ def differences(implementation: Implementation, model: OperationModel) -> list[s
     return sorted(name for name in parameters.keys() | wanted.keys() if parameters.get(name) != wanted.get(name))
 
 
-def _parameters(implementation: Implementation) -> dict[str, bool]:
+@functools.cache
+def _parameters(implementation: Implementation) -> Mapping[str, bool]:
     """An operation's parameters after the transaction and the caller, and whether each is required."""
     parameters = list(inspect.signature(implementation).parameters.values())[2:]
     return {parameter.name: parameter.default is inspect.Parameter.empty for parameter in parameters}

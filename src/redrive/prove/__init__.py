@@ -142,6 +142,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                threads.py    the threads and coroutines of a run, one after another
                files.py      a /tmp for each run; nothing else can be written to
                rehearsed.py  a handler whose runs show what their guesses lack
+               rds_data.py   the RDS Data API, as statements of a driver
                sql_connection.py a connection to a database, for all drivers
                sql_drivers.py drivers whose connections are answered in the process
                sql_exchange.py a statement and its answer, as values

@@ -12,6 +12,7 @@ from redrive.prove.play.events import Event
 from redrive.prove.play.faults import History, Leg, Strike
 from redrive.prove.play.performance import Performance
 from redrive.prove.play.transport import TELLING_SERVICES, Short, Transport, Wire
+from redrive.prove.process.garbage import seldom_collected
 from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.project.packages import shortly
 from redrive.prove.search.baseline import Acceptance, acceptance_for
@@ -87,12 +88,14 @@ def _searched(
             if options.template is not None and world.subject is not None:
                 world = replace(world, assumptions={**world.assumptions, **_not_followed(performance, clean, options)})
             search = world.search(performance, clean.judge, faults_max=options.faults, choice=options.choice)
-            if (
-                options.jobs > 1 and may_fork() and not acceptance.entries
-            ):  # A process of its own notes what it accepts.
-                searched = search_in_processes(search, options.jobs, progress, may_go_on)
-            else:
-                searched = search.run(progress, may_go_on)
+            # A process of its own notes what it accepts.
+            is_shared = options.jobs > 1 and may_fork() and not acceptance.entries
+            with seldom_collected():
+                searched = (
+                    search_in_processes(search, options.jobs, progress, may_go_on)
+                    if is_shared
+                    else search.run(progress, may_go_on)
+                )
         whole = searched if whole is None else whole.with_more(searched)
         if whole.found is not None or not whole.is_finished:
             break

@@ -15,7 +15,8 @@ from redrive.core.clock import Clock
 from redrive.core.entropy import Entropy
 from redrive.store.connection import SqliteDatabase
 from redrive.store.database import Params, Row
-from redrive.store.observed import NoAttempts, NoRuns, ObservedResources
+from redrive.store.observed import GroupedTimers, NoAttempts, NoRuns, ObservedResources
+from redrive.store.parts import ITEMS, RESOURCES, Part, Touching, touching
 from redrive.store.queries import load_queries
 from redrive.store.sqlite import SqliteStore
 
@@ -27,12 +28,9 @@ EXPIRING = "items that expire"
 """The part of the items that decides when the next one expires: most steps ask for that, and for no other items."""
 _EXPIRES_AT = 5
 """The column of an item that says when it expires."""
-_VIEWS = {load_queries("items")["next_expiry"]: EXPIRING}
+_VIEWS = {load_queries(ITEMS)["next_expiry"]: EXPIRING}
 """The statements whose result depends on a part of a table alone."""
 _RESULTS_KEPT = 50_000
-RESOURCES = "resources"
-_OF_RESOURCES = frozenset(load_queries(RESOURCES).values())
-"""The statements that touch resources of one kind alone."""
 _CONTROL = frozenset({"BEGIN", "COMMIT", "PRAGMA", "RELEASE", "ROLLBACK", "SAVEPOINT"})
 """The first words of statements that touch no table."""
 
@@ -43,16 +41,34 @@ class StaleRead(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """The tables that a statement touches: those that its result depends on, and those that it writes to."""
+    """The tables that a statement touches: those that its result depends on, and those that it writes to.
+
+    `parts` says which parts of one table it touches alone; `read_whole` and `written_whole` are without that table.
+    """
 
     read: frozenset[str]
     written: frozenset[str]
+    read_whole: frozenset[str]
+    written_whole: frozenset[str]
+    parts: Touching | None = None
+
+    @classmethod
+    def of(cls, sql: str, read: frozenset[str], written: frozenset[str]) -> Touch:
+        """What a statement touches, that reads these tables and writes to those."""
+        found = touching(sql)
+        if found is None:
+            return cls(read, written, read, written)
+        table, parts = found
+        return cls(read, written, read - {table}, written - {table}, parts)
 
 
 class ObservedDatabase(SqliteDatabase):
     """A connection that notes which tables its statements touch."""
 
-    __slots__ = ("_results", "_touches", "clean", "counting", "kinds", "kinds_written", "read", "stale", "written_to")
+    __slots__ = (
+        "_results", "_touches", "clean", "counting", "parts", "parts_written", "read", "stale", "written_to",
+        "written_whole",
+    )  # fmt: skip
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         super().__init__(connection)
@@ -61,15 +77,25 @@ class ObservedDatabase(SqliteDatabase):
         self.counting = frozenset(name for (name,) in connection.execute(sql))
         """The tables that count their rows in SEQUENCES."""
         self.read: set[str] = set()
+        """The tables that statements have read which may touch all of them."""
         self.written_to: set[str] = set()
-        self.kinds: set[str] = set()
-        """The kinds of resources that were read or written."""
-        self.kinds_written: set[str] = set()
+        """All tables that were written to."""
+        self.written_whole: set[str] = set()
+        """Those that statements have written to which may touch all of them."""
+        self.parts: set[Part] = set()
+        """The parts of other tables that were read or written."""
+        self.parts_written: set[Part] = set()
         self._results: dict[tuple[object, ...], list[Row]] = {}
         self.clean: dict[str, int] = {}
         """Which contents the tables have that no statement has written to: equal numbers are equal contents."""
         self.stale: frozenset[str] = frozenset()
         """Tables that no statement may read now."""
+
+    def forget_touched(self) -> None:
+        """From now on, note what statements touch."""
+        self.read, self.written_to, self.written_whole = set(), set(), set()
+        self.parts.clear()
+        self.parts_written.clear()
 
     def all(self, sql: str, params: Params) -> list[Row]:
         return list(self._result(sql, params))
@@ -95,8 +121,8 @@ class ObservedDatabase(SqliteDatabase):
         return super().insert(sql, params)
 
     def run_many(self, sql: str, rows: Sequence[Row]) -> None:
-        if rows:
-            self._note(sql, rows[0])
+        for row in rows:
+            self._note(sql, row)
         super().run_many(sql, rows)
 
     def _result(self, sql: str, params: Params) -> list[Row]:
@@ -122,27 +148,27 @@ class ObservedDatabase(SqliteDatabase):
             touch = self._touches[sql] = self._touch_of(sql, params)
         if touch.read & self.stale:
             raise StaleRead
-        if sql in _OF_RESOURCES:
-            kind = str(params["kind"] if isinstance(params, Mapping) else params[0])
-            self.kinds.add(kind)
+        self.read |= touch.read_whole
+        if touch.parts is not None:
+            parts = touch.parts(params)
+            self.parts.update(parts)
             if touch.written:
-                self.kinds_written.add(kind)
-        else:
-            self.read |= touch.read
+                self.parts_written.update(parts)
         if touch.written:
             self.written_to |= touch.written
+            self.written_whole |= touch.written_whole
             for table in touch.written:
                 self.clean.pop(table, None)
-            if "items" in touch.written:
+            if ITEMS in touch.written:
                 self.clean.pop(EXPIRING, None)
         return touch
 
     def _touch_of(self, sql: str, params: Params) -> Touch:
         """Ask SQLite itself, which asks an authorizer about each access of a statement that it compiles."""
         if sql in _VIEWS:
-            return Touch(frozenset({_VIEWS[sql]}), frozenset())
+            return Touch.of(sql, frozenset({_VIEWS[sql]}), frozenset())
         if sql.lstrip().partition(" ")[0].upper() in _CONTROL:
-            return Touch(frozenset(), frozenset())
+            return Touch.of(sql, frozenset(), frozenset())
         read: set[str] = set()
         inserted: set[str] = set()
         changed: set[str] = set()
@@ -162,7 +188,7 @@ class ObservedDatabase(SqliteDatabase):
         finally:
             self.connection.set_authorizer(None)
         counted = {SEQUENCES} if inserted & self.counting else set()
-        return Touch(frozenset(read | changed | counted), frozenset(inserted | changed | counted))
+        return Touch.of(sql, frozenset(read | changed | counted), frozenset(inserted | changed | counted))
 
 
 class ContentStore(SqliteStore):
@@ -172,7 +198,8 @@ class ContentStore(SqliteStore):
 
     def __init__(self, *, clock: Clock, entropy: Entropy) -> None:
         super().__init__(None, clock=clock, entropy=entropy)
-        self._tables.resources = ObservedResources(self._observed, self._observed.kinds)
+        self._tables.resources = ObservedResources(self._observed, self._observed.parts)
+        self._tables.timers = GroupedTimers(self._observed)
         self._tables.attempts = NoAttempts(self._observed)
         self._tables.runs = NoRuns(self._observed)
         sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_stat%' ORDER BY name"
@@ -195,9 +222,7 @@ class ContentStore(SqliteStore):
 
     def begin_touching(self) -> None:
         """Note from now on what steps touch. What a cache has of rows is read again, so that it is noted, too."""
-        self._observed.read, self._observed.written_to = set(), set()
-        self._observed.kinds.clear()
-        self._observed.kinds_written.clear()
+        self._observed.forget_touched()
         self._tables.forget_hints()
 
     def content(self, table: str) -> tuple[Row, ...]:

@@ -1,4 +1,6 @@
-"""Gateways of a store that is searched: resources whose cached reads are noted, and no history of deliveries."""
+"""Gateways of a store that is searched: resources whose cached reads are noted, timers that are read at once, and no
+history of deliveries.
+"""
 
 from __future__ import annotations
 
@@ -7,29 +9,34 @@ from typing import TypeVar
 
 from redrive.core.clock import Instant
 from redrive.core.scope import Scope
+from redrive.store.api import NO_PARAMS
 from redrive.store.database import Database
+from redrive.store.parts import RESOURCES, Part
+from redrive.store.queries import load_queries
 from redrive.store.tables.attempts import AttemptRecord, AttemptTable, NoteRecord, RunRecord
 from redrive.store.tables.resources import Resource, ResourceCache, ResourceTable
 from redrive.store.tables.runs import Link, Move, RunTable
+from redrive.store.tables.timers import TimerTable
 
 R = TypeVar("R", bound=Resource)
+_EARLIEST_BY_KIND = load_queries("timers")["next_by_kind"]
 
 
 class ObservedResources(ResourceTable):
-    """Resources. `kinds` receives the kind of each read, also of those that a cache answers without a statement."""
+    """Resources. `parts` receives the kind of each read, also of those that a cache answers without a statement."""
 
-    __slots__ = ("_kinds",)
+    __slots__ = ("_parts",)
 
-    def __init__(self, database: Database, kinds: set[str]) -> None:
+    def __init__(self, database: Database, parts: set[Part]) -> None:
         super().__init__(database, ResourceCache())
-        self._kinds = kinds
+        self._parts = parts
 
     def get(self, cls: type[R], scope: Scope, name: str) -> R | None:
-        self._kinds.add(cls.KIND)
+        self._parts.add((RESOURCES, cls.KIND))
         return super().get(cls, scope, name)
 
     def everywhere(self, cls: type[R]) -> Sequence[tuple[Scope, R]]:
-        self._kinds.add(cls.KIND)
+        self._parts.add((RESOURCES, cls.KIND))
         return super().everywhere(cls)
 
 
@@ -64,3 +71,20 @@ class NoRuns(RunTable):
 
     def move(self, moves: Sequence[Move]) -> None:
         return None
+
+
+class GroupedTimers(TimerTable):
+    """Timers that read the earliest of all kinds at once: a claim asks for dozens of kinds, and few have a timer."""
+
+    __slots__ = ("_by_kind", "_known_at")
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._by_kind: dict[str, Instant] = {}
+        self._known_at = -1
+
+    def next(self, kind: str) -> Instant | None:
+        if self._known_at != self.version:
+            self._by_kind = {str(one): int(at) for one, at in self._database.all(_EARLIEST_BY_KIND, NO_PARAMS)}
+            self._known_at = self.version
+        return self._by_kind.get(kind)

@@ -51,6 +51,7 @@ class Office:
         self.world = World(seed=1)
         self.done: list[str] = []
         self.is_broken = True
+        self.error: type[Exception] = KeyError
         services = ["states.amazonaws.com", "lambda.amazonaws.com"]
         trust = {"Effect": "Allow", "Principal": {"Service": services}, "Action": "sts:AssumeRole"}
         iam = self.world.client("iam")
@@ -72,7 +73,7 @@ class Office:
         def work(event: Any, _: object) -> Any:
             self.done.append(name)
             if name == "second" and self.is_broken:
-                raise KeyError("order")
+                raise self.error("order")
             return event
 
         self.world.functions.register(name, work)
@@ -209,6 +210,20 @@ def test_execution_goes_on_at_the_step_that_failed_and_keeps_what_was_done(offic
     assert office.done == ["first", "second", "second"]
 
 
+def test_recovery_of_a_program_lets_executions_go_on_whose_errors_pass(office: Office, tmp_path: Path) -> None:
+    office.error = TimeoutError
+    arn = office.fail(TASK, order=1)
+    office.is_broken = False
+    began_at = office.world.now
+
+    stages = office.queue.recover(tmp_path / "recovery")
+    again = office.queue.recover(tmp_path / "recovery")
+
+    assert [(one["stage"], one["sent"]) for one in stages] == [(1, 1)]
+    assert (office.status(arn), again) == ("SUCCEEDED", [])
+    assert office.world.now - began_at >= 360_000
+
+
 def test_execution_that_fails_again_comes_back_and_is_not_taken_for_a_new_one(office: Office, tmp_path: Path) -> None:
     office.fail(TASK, order=1)
     plan = _redriving(office)
@@ -231,6 +246,25 @@ def test_another_execution_starts_from_the_beginning_if_the_plan_says_so(office:
 
     assert office.status(arn) == "FAILED"
     assert office.done == ["first", "second", "first", "second"]
+
+
+def test_input_that_is_too_large_for_the_event_is_asked_of_the_failed_execution(office: Office, tmp_path: Path) -> None:
+    """EventBridge leaves it out: a redrive needs none, and another execution gets it."""
+    office.fail(TASK, order=1)
+    sqs = office.world.client("sqs")
+    (message,) = sqs.receive_message(QueueUrl=office.queue.url)["Messages"]
+    event = json.loads(message["Body"])
+    event["detail"] |= {"input": None, "inputDetails": {"included": False}}
+    sqs.delete_message(QueueUrl=office.queue.url, ReceiptHandle=message["ReceiptHandle"])
+    sqs.send_message(QueueUrl=office.queue.url, MessageBody=json.dumps(event))
+    office.is_broken = False
+    machine = Destination(To.STATE_MACHINE, f"arn:aws:states:{ACCOUNT}:stateMachine:m")
+
+    account = office.queue.run(_redriving(office, to=machine), tmp_path / "j")
+
+    newest = office.states.list_executions(stateMachineArn=machine.name)["executions"][0]["executionArn"]
+    told = office.states.describe_execution(executionArn=newest)
+    assert (account.sent, json.loads(told["input"])) == (1, {"order": 1})
 
 
 def test_edited_letter_of_an_execution_stays_since_a_redrive_keeps_the_input(office: Office, tmp_path: Path) -> None:

@@ -274,7 +274,17 @@ def test_plan_is_read_as_it_was_written(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"redrive_plan": 1}', '{"redrive_plan": 1, "queue": "q", "groups": [1]}']
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"redrive_plan": 1}',
+        '{"redrive_plan": 1, "queue": "q", "groups": [1]}',
+        '{"redrive_plan": 1, "queue": "q", "groups": [], "repairs": {}}',
+        '{"redrive_plan": 1, "queue": "q", "groups": [], "repairs": [{"kind": "delete queue", "resource": "r"}]}',
+        '{"redrive_plan": 1, "queue": "q", "groups": [], "repairs": [{"kind": "enable rule"}]}',
+    ],
 )
 def test_text_that_is_no_plan_is_refused(text: str) -> None:
     with pytest.raises(MalformedPlan):

@@ -254,7 +254,7 @@ def joining(driver: RealTime) -> Step[object]:
 
 
 def test_work_that_a_step_makes_due_is_claimed_in_the_commit_of_the_step() -> None:
-    """Whoever waits for the work awaits one disk, not two. After a fruitless claim, none joins for a moment."""
+    """Whoever waits for the work awaits one disk, not two. After a claim that found nothing, none joins for 5 ms."""
     world = World()
     role = world.client("iam").create_role(RoleName="work", AssumeRolePolicyDocument=json.dumps(TRUST))["Role"]["Arn"]
     world.client("lambda").create_function(

@@ -127,6 +127,32 @@ def test_handler_of_a_fifo_queue_that_keys_by_the_body_is_proved(proved: Prover)
     assert proved(by_body, bodies=texts(record("a", "g", "d")), faults=2).counterexample is None
 
 
+@pytest.mark.parametrize("is_fifo", [True, False])
+def test_run_of_a_fifo_queue_has_no_other_one_beside_it(proved: Prover, *, is_fifo: bool) -> None:
+    """What is read before it is written is found only where two deliveries overlap."""
+
+    def read_then_added(event: Any, context: Any) -> None:
+        client = boto3.client("dynamodb")
+        for one in event["Records"]:
+            key = {"id": {"S": one["body"]}}
+            if "Item" not in client.get_item(TableName="done", Key=key):
+                client.transact_write_items(
+                    TransactItems=[
+                        {"Put": {"TableName": "done", "Item": key}},
+                        {
+                            "Update": {
+                                "TableName": "sums", "Key": {"id": {"S": "all"}}, "UpdateExpression": "ADD n :one",
+                                "ExpressionAttributeValues": {":one": {"N": "1"}},
+                            }
+                        },
+                    ]
+                )  # fmt: skip
+
+    bodies = texts(record("a", "g", "d")) if is_fifo else ("a",)
+
+    assert (proved(read_then_added, bodies=bodies).counterexample is None) == is_fifo
+
+
 def test_deduplication_id_is_no_key_because_a_dead_letter_comes_back_under_another_one(proved: Prover) -> None:
     def by_deduplication_id(event: Any, context: Any) -> None:
         for one in event["Records"]:

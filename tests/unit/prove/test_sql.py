@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from redrive.prove.judge.judge import Rule
+from redrive.prove.process.sql_exchange import LOCKED, SERIALIZATION, SqlAsked, SqlRefusal
 from redrive.prove.process.subject import subject_of
 from redrive.prove.proving import prove
 from redrive.prove.search.options import Options
+from redrive.prove.sql.server import Server
+from redrive.prove.sql.tables import Schema
 from redrive.prove.tell.verdict import Verdict
 
 ORDER = '{"order": "o-1", "amount": 5}'
@@ -346,3 +350,37 @@ except pymysql.MySQLError as error:
     )
 
     assert verdict.counterexample is None
+
+
+def server() -> Server:
+    """A server of no schema, whose time stands still."""
+    return Server(lambda: datetime(2025, 1, 1, tzinfo=UTC), lambda _: Schema(), lambda _, __: None)
+
+
+def said(place: Server, connection: int, text: str) -> str:
+    """How a statement of a connection ends: the code of its refusal, or nothing."""
+    answer = place.execute((1, connection), SqlAsked("postgres", "shop", connection, text))
+    return answer.code if isinstance(answer, SqlRefusal) else ""
+
+
+def test_write_beside_an_open_transaction_is_refused_as_locked() -> None:
+    """Another transaction that only reads goes on, and the lock ends with the COMMIT."""
+    place = server()
+
+    assert said(place, 1, "BEGIN") == ""
+    assert said(place, 1, "INSERT INTO orders (id) VALUES (1)") == ""
+    assert said(place, 2, "SELECT id FROM orders") == ""
+    assert said(place, 2, "INSERT INTO orders (id) VALUES (2)") == LOCKED
+    assert said(place, 2, "SELECT id FROM orders FOR UPDATE") == LOCKED
+    assert said(place, 1, "COMMIT") == ""
+    assert said(place, 2, "INSERT INTO orders (id) VALUES (2)") == ""
+
+
+@pytest.mark.parametrize(("level", "code"), [("SERIALIZABLE", SERIALIZATION), ("READ COMMITTED", "")])
+def test_serializable_transaction_that_another_one_overtook_is_refused(level: str, code: str) -> None:
+    place = server()
+
+    assert said(place, 1, f"BEGIN ISOLATION LEVEL {level}") == ""
+    assert said(place, 1, "SELECT id FROM orders") == ""
+    assert said(place, 2, "INSERT INTO orders (id) VALUES (2)") == ""
+    assert said(place, 1, "INSERT INTO orders (id) VALUES (1)") == code

@@ -323,7 +323,8 @@ def _equals_constant(left: Expression, value: Getter, wanted: str | float, scope
 
         def equals(row: Row) -> Value:
             # JSON with this value has its text, unless characters are escaped; most events need no reading so.
-            message = row.event.message
+            event = row.event
+            message = event.message if event.transformed is None else event.transformed
             return plain in message and value(row) == plain if "\\" not in message else value(row) == plain
 
         return equals

@@ -34,7 +34,10 @@ NO_ORIGIN = LogOrigin()
 
 
 class SearchedEvent(NamedTuple):
-    """A log event to search: instants in milliseconds; `seq` is its number in the store."""
+    """A log event to search: instants in milliseconds; `seq` is its number in the store.
+
+    `transformed` is what a transformer has made of the message: fields are found there, if it is there.
+    """
 
     at: int
     message: str
@@ -42,6 +45,7 @@ class SearchedEvent(NamedTuple):
     ingested_at: int = 0
     seq: int = 0
     origin: LogOrigin = NO_ORIGIN
+    transformed: str | None = None
 
     @property
     def pointer(self) -> str:
@@ -80,7 +84,8 @@ class Row:
     def found(self) -> Mapping[str, object]:
         """The fields of the event's JSON, by the names of its highest level."""
         if self._found is None:
-            self._found = _json_of(self.event.message)
+            event = self.event
+            self._found = _json_of(event.message if event.transformed is None else event.transformed)
         return self._found
 
     def discovered(self, name: str) -> Value:

@@ -29,6 +29,8 @@ class LedgerRows:
     """The rows that are the handler's memory: tables, and for each label of their rows, whether the rows are memory."""
 
     rows: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
+    _held: dict[tuple[str, str], bool] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What `holds` has answered, by table and label: a search asks at each write."""
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -48,8 +50,11 @@ class LedgerRows:
         rows = self.rows.get(table)
         if not rows:
             return False
-        likest = max(sorted(rows), key=lambda known: (known == label, _alike(known, label), not rows[known]))
-        return rows[likest]
+        place = (table, label)
+        if place not in self._held:
+            likest = max(sorted(rows), key=lambda known: (known == label, _alike(known, label), not rows[known]))
+            self._held[place] = rows[likest]
+        return self._held[place]
 
     def _name(self, table: str) -> str:
         rows = self.rows[table]

@@ -48,6 +48,7 @@ _ADDRESSES = frozenset({"QueueUrl", "TopicArn", "TableName", "Scheme", KEY_OF_RE
 _MAKING = ("PutObject", "CopyObject", "CompleteMultipartUpload")
 """The calls that make an object."""
 _TEXT_BYTES_MAX = 4_096
+_TEXTS_KEPT = 4_096
 _OF_BYTES = frozenset(
     {"ChecksumAlgorithm", "ContentLength", "ContentMD5", "MpuObjectSize", "MultipartUpload", "UploadId"}
 )
@@ -81,6 +82,7 @@ class Journal:
         self.traces: frozenset[Trace] = frozenset()
         self.sorting = Sorting()
         self._texts = tuple(texts)
+        self._stable: dict[str, str] = {}
         self.key_names = key_names
 
     def note(self, call: Call, answer: Params, now: Instant) -> None:
@@ -297,7 +299,13 @@ class Journal:
 
     def stable(self, text: str) -> str:
         """A text without the ids and times that differ between runs."""
-        return _VOLATILE.sub(lambda found: found[0] if self._is_given(found[0]) else "<id or time>", text)
+        known = self._stable.get(text)
+        if known is None:
+            if len(self._stable) >= _TEXTS_KEPT:
+                self._stable.clear()
+            known = _VOLATILE.sub(lambda found: found[0] if self._is_given(found[0]) else "<id or time>", text)
+            self._stable[text] = known
+        return known
 
     def _is_given(self, text: str) -> bool:
         return any(text in given for given in self._texts)

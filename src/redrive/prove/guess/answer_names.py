@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from redrive.prove.guess.reading import own_files, parsed
+from redrive.prove.guess.reading import nodes_of, own_files, parsed
 
 FAILURES = "batchItemFailures"
 IDENTIFIER = "itemIdentifier"
@@ -48,7 +48,7 @@ def _likeness(text: str, right: str) -> float:
 
 def _keys(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """The texts that are keys of objects: written in one, or assigned to."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         match node:
             case ast.Dict(keys=keys):
                 for key in keys:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from redrive.prove.guess.reading import own_files, parsed, variable_of
+from redrive.prove.guess.reading import nodes_of, own_files, parsed, variable_of
 from redrive.prove.guess.variables import ACCOUNT, REGION, guessed_value, of_destination
 
 PASSES = 4
@@ -77,7 +77,7 @@ class _Uses:
         self._functions = {
             node.name: node
             for _, tree in self._trees
-            for node in ast.walk(tree)
+            for node in nodes_of(tree)
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         }
         self._names: dict[str, str] = {}
@@ -94,7 +94,7 @@ class _Uses:
 
     def _bind(self, tree: ast.Module) -> None:
         """Note the names that have the value of a variable."""
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             match node:
                 case (
                     ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value)
@@ -144,7 +144,7 @@ class _Uses:
                 return variable_of(node)
 
     def _used(self, tree: ast.Module, file: str) -> Iterator[tuple[str, Fitting]]:
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             match node:
                 case ast.Call():
                     yield from self._in_call(node, file)

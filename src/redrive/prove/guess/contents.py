@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redrive.prove.guess.binaries import KINDS, PACKED
-from redrive.prove.guess.reading import own_files
+from redrive.prove.guess.reading import nodes_of, own_files, tree_of
 from redrive.prove.guess.samples import is_numbers_name, text_for
 
 _CSV = re.compile(r"\bcsv\.(DictReader|reader)\b|\bread_csv\b")
@@ -52,7 +52,7 @@ def content_for(file: Path) -> FileContent:
     for own in own_files(file):
         try:
             source = own.read_text("utf-8")
-            tree = ast.parse(source)
+            tree = tree_of(source)
         except (OSError, ValueError, SyntaxError):
             continue
         found = _content_in(source, tree)
@@ -82,7 +82,7 @@ def _text_in(source: str, tree: ast.Module, suffix: str) -> FileContent:
     if _CSV.search(source):
         return _table(suffix or "csv", names or list(_COLUMNS))
     if _JSON.search(source) and suffix in ("", "json", "gz"):
-        is_list = any(isinstance(node, ast.For) for node in ast.walk(tree)) and ".items()" not in source
+        is_list = any(isinstance(node, ast.For) for node in nodes_of(tree)) and ".items()" not in source
         return _document(suffix or "json", names, is_list=is_list and not names)
     return FileContent(suffix or PLAIN_FILE.suffix, PLAIN_FILE.body, PLAIN_FILE.told)
 
@@ -105,7 +105,7 @@ def _document(suffix: str, names: list[str], *, is_list: bool) -> FileContent:
 def _names(tree: ast.Module) -> Iterator[str]:
     """The texts by which what was read is subscripted: `row["Year"]`, where a loop or `json.loads` binds `row`."""
     bound = set(_bound(tree))
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         match node:
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key)), ctx=ast.Load()):
                 if name in bound:
@@ -120,14 +120,14 @@ def _names(tree: ast.Module) -> Iterator[str]:
 def _bound(tree: ast.Module) -> Iterator[str]:
     """The names of rows of a reader, of what was read as JSON, and of the members of that."""
     known: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as made) if _reads(made):
                 known.add(name)
             case _:
                 pass
     yield from known
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         match node:
             case ast.For(target=ast.Name(id=name), iter=ast.Name(id=read)) if read in known:
                 yield name

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from redrive.core.documents import Document
-from redrive.prove.guess.reading import EventPath, Events, Reading, own_files, parsed
+from redrive.prove.guess.reading import EventPath, Events, Reading, nodes_of, own_files, parsed
 from redrive.prove.guess.record_samples import sample_object
 
 _TEXTS = frozenset({"content", "data", "read", "text"})
@@ -40,7 +40,7 @@ class _Answers(Events):
         self._returning: set[str] = set()
         self._texts = {
             target.id
-            for node in ast.walk(tree)
+            for node in nodes_of(tree)
             if isinstance(node, ast.Assign) and _reads_text(node.value)
             for target in node.targets
             if isinstance(target, ast.Name)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from redrive.prove.guess.reading import own_files, parsed, variable_of
+from redrive.prove.guess.reading import nodes_of, own_files, parsed, variable_of
 
 _WITH_KEY = frozenset({"get_item", "update_item", "delete_item"})
 _TERM = re.compile(r"([#\w.-]+)\s*(=|<=|>=|<|>|BETWEEN\b)", re.IGNORECASE)
@@ -56,7 +56,7 @@ class _Tables:
 
     def bind(self, tree: ast.Module) -> None:
         """Note the names of texts, of tables and of objects."""
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             match node:
                 case (
                     ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value)
@@ -74,7 +74,7 @@ class _Tables:
 
     def read(self, tree: ast.Module, file: str) -> None:
         """Read all calls of a file."""
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             match node:
                 case ast.Call(func=ast.Attribute(value=holder, attr=method)):
                     named = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg is not None}

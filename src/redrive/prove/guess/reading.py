@@ -6,6 +6,7 @@ The source is parsed, and never run. What is read in another way (a data class, 
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,6 +39,7 @@ FILES_MAX = 40
 """How many files of the user's own are read at most."""
 CALLS_MAX = 4
 """How deep calls of the module's own functions are followed."""
+_TREES_KEPT = 256
 
 
 @dataclass(slots=True)
@@ -108,25 +110,43 @@ def own_files(file: Path) -> Iterator[Path]:
 def parsed(file: Path) -> ast.Module | None:
     """The syntax tree of a file; None if it cannot be parsed."""
     try:
-        return ast.parse(file.read_text("utf-8"))
+        return tree_of(file.read_text("utf-8"))
     except (OSError, ValueError, SyntaxError):
         return None
 
 
-def _imported(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+@functools.lru_cache(_TREES_KEPT)
+def tree_of(source: str) -> ast.Module:
+    """The syntax tree of a module's text, which nobody changes: a proof reads the same modules again and again.
+
+    Errors: SyntaxError; ValueError.
+    """
+    return ast.parse(source)
+
+
+@functools.lru_cache(_TREES_KEPT)
+def nodes_of(tree: ast.Module) -> Sequence[ast.AST]:
+    """All nodes of a module's tree."""
+    return tuple(ast.walk(tree))
+
+
+@functools.lru_cache(_TREES_KEPT)
+def _imported(tree: ast.Module) -> Sequence[str]:
+    names: list[str] = []
+    for node in nodes_of(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names.append(node.module)
+            names += (f"{node.module}.{alias.name}" for alias in node.names)
+    return tuple(names)
 
 
 def _variables(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """`os.environ["NAME"]`, `os.environ.get("NAME")` and `os.getenv("NAME")`, without a default or with None; fields of
     settings.
     """
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.expr) and (name := variable_of(node)) is not None:
             yield name, node.lineno
         elif isinstance(node, ast.ClassDef) and any(_ends_with(base, "BaseSettings") for base in node.bases):
@@ -180,7 +200,7 @@ class Events:
 
     def __init__(self, tree: ast.Module, name: str, reading: Reading) -> None:
         self._functions = {
-            node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            node.name: node for node in nodes_of(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         }
         self._name = name
         self._reading = reading

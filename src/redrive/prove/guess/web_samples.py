@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from redrive.core.documents import Document, dump_json
-from redrive.prove.guess.reading import EventPath, Reading, parsed
+from redrive.prove.guess.reading import EventPath, Reading, nodes_of, parsed
 from redrive.prove.guess.record_samples import sample_object
 from redrive.prove.guess.samples import is_numbers_name, text_for
 
@@ -224,7 +224,7 @@ def _own_route(file: Path) -> _OwnRoute | None:
 
 
 def _routes(tree: ast.Module) -> Iterator[_OwnRoute]:
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         for decorator in node.decorator_list if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else ():
             match decorator:
                 case ast.Call(func=ast.Attribute(attr=attr), args=[ast.Constant(value=str(path)), *_]) if (

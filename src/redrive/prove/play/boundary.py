@@ -42,6 +42,8 @@ from redrive.prove.play.transport import Asked, Transport, Way, can_retry
 from redrive.prove.process.exchange import HttpAnswer, HttpAsked
 from redrive.prove.process.http import answered_http
 from redrive.prove.process.http_async import answered_libraries
+from redrive.prove.process.rds_data import SERVICE as RDS_DATA
+from redrive.prove.process.rds_data import DataApi
 from redrive.prove.process.sql_drivers import answered_sql
 from redrive.prove.process.sql_exchange import SqlAnswer, SqlAsked, SqlRefusal
 from redrive.prove.process.subject import Place
@@ -65,6 +67,7 @@ class Boundary:
         self._runs = runs
         self._transport: Transport | None = None
         self._is_inside = ContextVar("is_inside", default=False)
+        self._data = DataApi(self.query, self._connected)
 
     @contextmanager
     def entered(self, transport: Transport) -> Iterator[None]:
@@ -114,6 +117,8 @@ class Boundary:
         if self._transport is None:
             raise Bug("a call before the process was entered")
         state, transport = self._state, self._transport
+        if client.meta.service_model.service_name == RDS_DATA and state.web.given.reply(RDS_DATA, operation) is None:
+            return self._data.answer(client, operation, params)
         params = with_body_read(params)
         sent = with_body_read(as_sent(client, operation, params))
         call = call_of(client.meta.service_model.service_name, operation, sent)

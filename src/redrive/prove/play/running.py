@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from typing import cast
 
 from redrive.core.clock import Instant
-from redrive.core.documents import dump_json, load_json
+from redrive.core.documents import Document, dump_json, load_json
 from redrive.delivery.outside.invocation import Invocation
 from redrive.invoke.runtime.handlers import Answer
 from redrive.prove.calls.calls import Params
@@ -21,6 +23,8 @@ from redrive.prove.play.transport import Way
 from redrive.prove.process.subject import Subject
 from redrive.prove.stage.trigger import Kind
 from redrive.services.lambda_.model.stream_batch import sequence_number
+
+_EVENTS_KEPT = 1_024
 
 
 class Died(BaseException):
@@ -107,7 +111,7 @@ def given(at: Instant, run: int, invocation: Invocation, kind: Kind) -> Delivere
     """
     if kind.is_direct or kind.is_awaited:
         return Delivered(at, run, (invocation.request_id,), (), kind)
-    records = load_json(invocation.payload)["Records"]
+    records = _records_in(invocation.payload)
     if kind.is_stream:
         return Delivered(at, run, tuple(map(sequence_number, records)), (), kind)
     ids = tuple(str(record["messageId"]) for record in records)
@@ -126,7 +130,7 @@ _SOURCES = {
 
 def kind_of(invocation: Invocation) -> Kind:
     """What feeds a function, by the event of one of its runs."""
-    event = load_json(invocation.payload)
+    event = event_in(invocation.payload)
     records = event.get("Records") if isinstance(event, dict) else None
     first = records[0] if isinstance(records, list) and records else None
     return _SOURCES.get(str(first.get("eventSource")), Kind.LAMBDA) if isinstance(first, dict) else Kind.LAMBDA
@@ -134,7 +138,17 @@ def kind_of(invocation: Invocation) -> Kind:
 
 def handles_of(invocation: Invocation) -> tuple[str, ...]:
     """The receipt handles of the messages in a run's event."""
-    return tuple(str(record["receiptHandle"]) for record in load_json(invocation.payload)["Records"])
+    return tuple(str(record["receiptHandle"]) for record in _records_in(invocation.payload))
+
+
+def _records_in(payload: bytes) -> Sequence[Document]:
+    return cast("Document", event_in(payload))["Records"]  # type: ignore[no-any-return] # As AWS sends it.
+
+
+@functools.lru_cache(_EVENTS_KEPT)
+def event_in(payload: bytes) -> object:
+    """The event of a run, which nobody changes: most runs are given what others were given."""
+    return cast("object", load_json(payload))
 
 
 def payload_for(subject: Subject, invocation: Invocation) -> bytes:

@@ -46,7 +46,6 @@ class Runs:
             run.meet(state.stage.now, idle.told)
             state.files.put_back(run.number, idle.files)
         state.running.append(run)
-        state.surroundings.begin(f"run {invocation.request_id}", state.stage.now)
         delivered = self._delivered(run, invocation)
         state.events.append(delivered if idle is None else replace(delivered, after=idle.run, remembers=idle.remembers))
         try:
@@ -78,7 +77,6 @@ class Runs:
         end = run.course.follow()
         if end is None or end.is_remembered or behaviour.is_tried():
             state.stage.clock.set(run.course.began_at)
-            state.surroundings.begin(f"run {invocation.request_id}", state.stage.now)
             end = self._played(invocation, run)
             if state.escape is None and run.death is None:
                 run.course.ended(end)
@@ -87,6 +85,7 @@ class Runs:
     def _played(self, invocation: Invocation, run: Run) -> End:
         """Run the code to its end, and keep its environment if that remembers anything."""
         state = self._state
+        state.surroundings.begin(f"run {invocation.request_id}", state.stage.now)
         end = End(self._run(invocation, run), state.surroundings.said)
         if state.is_over or state.escape is not None or run.death is not None:
             return end

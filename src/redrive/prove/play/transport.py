@@ -317,12 +317,17 @@ def _concluded(asked: Asked, response: HttpResponse, parsed: dict[str, object]) 
     service = asked.client.meta.service_model.service_id.hyphenize()
     asked.client.meta.events.emit(
         f"after-call.{service}.{asked.call.operation}",
-        http_response=AWSResponse(ENDPOINT_URL, response.status, dict(response.headers), io.BytesIO(response.body)),
+        http_response=_known_response(response),
         parsed=parsed, model=_operation(asked), context={},
     )  # fmt: skip
     if response.status >= 300:
         raise _client_error(asked, parsed)
     return parsed
+
+
+@functools.lru_cache(_KEPT_MAX)
+def _known_response(response: HttpResponse) -> AWSResponse:
+    return AWSResponse(ENDPOINT_URL, response.status, dict(response.headers), io.BytesIO(response.body))
 
 
 def _parsed(model: botocore.model.OperationModel, response: HttpResponse) -> dict[str, object]:

@@ -35,6 +35,7 @@ class Surroundings:
         self._printed = io.StringIO()
         self._randomness: Randomness | None = None
         self._traveller: time_machine.Traveller | None = None
+        self._at: Instant | None = None
 
     @contextmanager
     def entered(self, now: Instant, sleep: Sleep) -> Iterator[None]:
@@ -48,7 +49,7 @@ class Surroundings:
                 stack.enter_context(replaced(socket, name, self._refuse))
             stack.enter_context(replaced(time, "sleep", sleep))
             travel = time_machine.travel(now / SECOND_MS, tick=False)
-            self._traveller = travel.start()
+            self._traveller, self._at = travel.start(), now
             stack.callback(travel.stop)
             yield
 
@@ -76,8 +77,9 @@ class Surroundings:
 
     def move_to(self, now: Instant) -> None:
         """Set the time that the user's code reads."""
-        if self._traveller is not None:
+        if self._traveller is not None and now != self._at:
             self._traveller.move_to(now / SECOND_MS)
+            self._at = now
 
     def _refuse_datagram(self, _: bytes, *where: object) -> None:
         """Replaces what sends without a connection; the address comes last. Errors: NetworkReached, always."""

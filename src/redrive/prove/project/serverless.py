@@ -104,7 +104,7 @@ def _function(function: Mapping[str, Node], provider: Mapping[str, Node]) -> dic
     }
     if "image" in function:
         command = _mapping(function["image"]).get("command")
-        config = {"ImageConfig": {"Command": command}} if isinstance(command, list) else {}
+        config: dict[str, Node] = {"ImageConfig": {"Command": command}} if isinstance(command, list) else {}
         uri = f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com/sample:latest"
         return {**made, "PackageType": "Image", "ImageUri": uri, **config}
     return {

@@ -73,8 +73,9 @@ def chosen(
         function = found
     if subject is None:
         return Chosen(template, function, subject_of_function(template, function, directory))
-    is_piped = function.logical_id in template.piped and isinstance(subject, NamedSubject)
-    return Chosen(template, function, subject.of_pipe() if is_piped else subject)
+    if isinstance(subject, NamedSubject) and function.logical_id in template.piped:
+        subject = subject.of_pipe()
+    return Chosen(template, function, subject)
 
 
 def _found(functions: list[ProjectFunction], subject: Subject | None, kind: Kind | None) -> ProjectFunction | None:

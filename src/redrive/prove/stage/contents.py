@@ -7,20 +7,20 @@ tables alone that it depends on, and with what it has left in them.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar, cast
 
 from redrive.store.api import Step
-from redrive.store.contents import EXPIRING, RESOURCES, SEQUENCES, ContentStore, StaleRead
+from redrive.store.contents import EXPIRING, SEQUENCES, ContentStore, StaleRead
 from redrive.store.database import Row
+from redrive.store.parts import ITEMS, Part, part_of, with_part
 
 T = TypeVar("T")
 
 Rows = tuple[Row, ...]
-_Depends = tuple[tuple[int, ...], tuple[str, ...]]
-"""The tables, and the kinds of resources, that an answer depends on."""
+_EXPIRES: Part = (ITEMS, EXPIRING)
+"""The part of the items that says when the next one expires."""
 
 ADDED_TO = frozenset({"log_events"})
 """Tables without keys, to which steps add rows: an answer that only adds to them does not depend on them."""
@@ -52,14 +52,23 @@ class Asked(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """An answer, and what it has left behind: the new contents of tables, the new resources of some kinds, and the rows
-    that it has added to tables.
+    """An answer, and what it has left behind: the new contents of tables and of parts of tables, and the rows that it
+    has added to tables.
     """
 
     answer: object
     written: Sequence[tuple[int, int]]
-    resources: Sequence[tuple[str, int]]
+    parts: Sequence[tuple[Part, int]]
     added: Sequence[tuple[int, Rows]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Depending:
+    """Answers to a question that depend on the same tables and parts, by the contents of these."""
+
+    tables: tuple[int, ...]
+    parts: tuple[Part, ...]
+    answers: dict[tuple[int, ...], _Known] = field(default_factory=dict)
 
 
 class Contents:
@@ -71,9 +80,8 @@ class Contents:
         self.asked = 0
         """How many questions the engine has answered."""
         self._store = store
-        self._index = {table: at for at, table in enumerate([*store.tables, EXPIRING])}
+        self._index = {table: at for at, table in enumerate(store.tables)}
         self._numbers: list[dict[Rows, int]] = [{} for _ in self._index]
-        self._expiring: dict[int, int] = {}
         self._rows: list[Rows] = []
         self._texts: dict[int, str] = {}
         self._current = [_UNKNOWN] * len(store.tables)
@@ -81,19 +89,18 @@ class Contents:
         self._unread = set(range(len(store.tables)))
         self._adding = frozenset(self._index[table] for table in ADDED_TO)
         self._always = frozenset(self._index[table] for table in CACHED)
-        self._resources = self._index[RESOURCES]
-        self._by_kind: dict[int, dict[str, int]] = {}
-        """The resources of each kind, as a content, by the content of the whole table."""
-        self._spliced: dict[tuple[int, str, int], int] = {}
-        self._answers: dict[object, dict[_Depends, dict[tuple[int, ...], _Known]]] = {}
+        self._parts: dict[Part, dict[int, int]] = {_EXPIRES: {}}
+        """The contents of parts, each by the content of the whole table."""
+        self._spliced: dict[tuple[int, Part, int], int] = {}
+        self._answers: dict[object, dict[object, _Depending]] = {}
         self._is_asking = False
         self._is_simple = True
         self._is_lazy = True
         """Whether the tables in ADDED_TO may stay empty in the store: until a step reads one of them."""
         self._read: set[int] = set()
         self._written: set[int] = set()
-        self._kinds: set[str] = set()
-        self._kinds_written: set[str] = set()
+        self._parts_read: set[Part] = set()
+        self._parts_written: set[Part] = set()
         self._added: dict[int, Rows] = {}
 
     def save(self) -> World:
@@ -140,60 +147,56 @@ class Contents:
                 self.known += 1
                 for at, number in known.written:
                     self._current[at] = number
-                for kind, number in known.resources:
-                    self._current[self._resources] = self._with_kind(self._current[self._resources], kind, number)
+                for part, number in known.parts:
+                    at = self._index[str(part[0])]
+                    self._current[at] = self._with_part(at, self._current[at], part, number)
                 for at, rows in known.added:
                     self._current[at] = self._with(at, rows)
                 return cast("T", known.answer)
         return self._asked(asked)
 
     def _find(self, key: object) -> _Known | None:
-        for tables, by_contents in self._answers.get(key, {}).items():
-            known = by_contents.get(self._contents(tables, self._current))
+        of_key = self._answers.get(key)
+        if of_key is None:
+            return None
+        for depending in of_key.values():
+            known = depending.answers.get(self._contents(depending, self._current))
             if known is not None:
                 return known
         return None
 
-    def _contents(self, depends: _Depends, current: Sequence[int]) -> tuple[int, ...]:
-        """The contents of these tables and kinds of resources, if these are the contents of all tables."""
-        tables, kinds = depends
-        items, expiring = self._index["items"], self._index[EXPIRING]
-        found = [current[at] if at != expiring else self._expiring_of(current[items]) for at in tables]
-        by_kind = self._kinds_of(current[self._resources])
-        return (*found, *[by_kind.get(kind, _UNKNOWN) for kind in kinds])
+    def _contents(self, depending: _Depending, current: Sequence[int]) -> tuple[int, ...]:
+        """The contents of what answers depend on, if these are the contents of all tables."""
+        found = [current[at] for at in depending.tables]
+        for part in depending.parts:
+            whole = current[self._index[part[0]]]  # type: ignore[index] # The first member is the table.
+            number = self._parts[part].get(whole)
+            found.append(self._part(part, whole) if number is None else number)
+        return tuple(found)
 
-    def _kinds_of(self, resources: int) -> Mapping[str, int]:
-        """The contents of the kinds of resources, in a content of the whole table."""
-        known = self._by_kind.get(resources)
-        if known is None:
-            grouped = itertools.groupby(self._rows[resources], key=lambda row: str(row[0]))
-            known = {kind: self._number(self._resources, tuple(rows)) for kind, rows in grouped}
-            self._by_kind[resources] = known
-        return known
-
-    def _with_kind(self, resources: int, kind: str, number: int) -> int:
-        """The content of the whole table with other resources of a kind."""
-        key = (resources, kind, number)
-        if key not in self._spliced:
-            others = [row for row in self._rows[resources] if row[0] != kind]
-            rows = sorted([*others, *(self._rows[number] if number != _UNKNOWN else ())])
-            self._spliced[key] = self._number(self._resources, tuple(rows))
-        return self._spliced[key]
-
-    def _expiring_of(self, items: int) -> int:
-        number = self._expiring.get(items)
+    def _part(self, part: Part, whole: int) -> int:
+        """The content of a part, in a content of its table."""
+        known = self._parts.setdefault(part, {})
+        number = known.get(whole)
         if number is None:
-            rows = self._store.expiring(self._rows[items])
-            number = self._expiring[items] = self._number(self._index[EXPIRING], rows)
+            at, all_rows = self._index[str(part[0])], self._rows[whole]
+            rows = self._store.expiring(all_rows) if part == _EXPIRES else part_of(all_rows, part)
+            number = known[whole] = self._number(at, rows)
         return number
+
+    def _with_part(self, at: int, whole: int, part: Part, number: int) -> int:
+        """The content of a table with another content of a part."""
+        key = (whole, part, number)
+        if key not in self._spliced:
+            self._spliced[key] = self._number(at, with_part(self._rows[whole], part, self._rows[number]))
+        return self._spliced[key]
 
     def _asked(self, asked: Asked[T]) -> T:
         """Ask the engine, and keep the answer."""
         self.asked += 1
         before = self._current.copy()
         self._is_asking = self._is_simple = True
-        self._read, self._written, self._added = set(), set(), {}
-        self._kinds, self._kinds_written = set(), set()
+        self._forget_touched()
         self._store.begin_touching()
         try:
             answer = self._answer_of(asked, before)
@@ -201,19 +204,36 @@ class Contents:
             self._is_asking = False
         self._look()
         if self._is_simple:
-            written = self._written - self._added.keys() - {self._resources}
-            tables = (self._read | written | self._always) - self._added.keys()
-            depends = tuple(sorted(tables)), tuple(sorted(self._kinds))
-            key = (asked.key, asked.place) if asked.draws() else asked.key
-            by_kind = self._kinds_of(self._current[self._resources])
-            by_contents = self._answers.setdefault(key, {}).setdefault(depends, {})
-            by_contents[self._contents(depends, before)] = _Known(
-                answer,
-                [(at, self._current[at]) for at in sorted(written)],
-                [(kind, by_kind.get(kind, _UNKNOWN)) for kind in sorted(self._kinds_written)],
-                list(self._added.items()),
-            )
+            self._keep(asked, answer, before)
         return answer
+
+    def _keep(self, asked: Asked[T], answer: T, before: Sequence[int]) -> None:
+        """Keep an answer with the contents that it depends on, and with those that it has left."""
+        if _EXPIRES in self._parts_read and any(part[0] == ITEMS for part in self._parts_written):
+            self._read.add(self._index[ITEMS])  # Which item expires next may follow from any of them now.
+        written = self._written - self._added.keys()
+        whole = (self._read | written | self._always) - self._added.keys()
+        left = [part for part in self._parts_written if self._index[str(part[0])] not in written]
+        parts = [part for part in self._parts_read if self._index[str(part[0])] not in whole]
+        if any(self._index[str(part[0])] in whole for part in left):
+            written |= {self._index[str(part[0])] for part in left} & whole
+            left = [part for part in left if self._index[str(part[0])] not in whole]
+        tables, in_order = tuple(sorted(whole)), tuple(sorted(parts, key=repr))
+        for part in in_order:
+            self._parts.setdefault(part, {})
+        key = (asked.key, asked.place) if asked.draws() else asked.key
+        of_key = self._answers.setdefault(key, {})
+        depending = of_key.setdefault((tables, in_order), _Depending(tables, in_order))
+        depending.answers[self._contents(depending, before)] = _Known(
+            answer,
+            [(at, self._current[at]) for at in sorted(written)],
+            [(part, self._part(part, self._current[self._index[str(part[0])]])) for part in sorted(left, key=repr)],
+            list(self._added.items()),
+        )
+
+    def _forget_touched(self) -> None:
+        self._read, self._written, self._added = set(), set(), {}
+        self._parts_read, self._parts_written = set(), set()
 
     def _answer_of(self, asked: Asked[T], before: Sequence[int]) -> T:
         try:
@@ -222,8 +242,7 @@ class Contents:
             self._is_lazy = False
             self._look()
             self._current = list(before)
-            self._read, self._written, self._added = set(), set(), {}
-            self._kinds, self._kinds_written = set(), set()
+            self._forget_touched()
             return asked.answer()
 
     def _bring(self) -> None:
@@ -245,19 +264,17 @@ class Contents:
         touched = self._store.touched
         touched.stale = ADDED_TO if is_lazy else frozenset()
         touched.clean = dict(zip(self._store.tables, self._held, strict=True))
-        touched.clean[EXPIRING] = self._expiring_of(touched.clean["items"])
+        touched.clean[EXPIRING] = self._part(_EXPIRES, touched.clean[ITEMS])
 
     def _take_touched(self) -> None:
         """Take what the last step has touched; what it has written is read when it is needed."""
         touched = self._store.touched
         written = {self._index[table] for table in touched.written_to}
-        self._read |= {self._index[table] for table in touched.read}
-        self._written |= written
-        self._kinds |= touched.kinds
-        self._kinds_written |= touched.kinds_written
-        touched.read, touched.written_to = set(), set()
-        touched.kinds.clear()
-        touched.kinds_written.clear()
+        self._read |= {self._index[table] for table in touched.read if table != EXPIRING}
+        self._written |= {self._index[table] for table in touched.written_whole}
+        self._parts_read |= touched.parts | ({_EXPIRES} if EXPIRING in touched.read else set())
+        self._parts_written |= touched.parts_written
+        touched.forget_touched()
         if touched.stale:
             for at in written & self._adding:
                 rows = self._store.content(self._store.tables[at])

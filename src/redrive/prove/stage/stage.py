@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import itertools
 import marshal
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -414,7 +413,11 @@ def _question(asked: tuple[object, ...]) -> bytes | None:
 
 def _kind_of(asked: tuple[object, ...]) -> object:
     """What a question is about, without its details."""
-    return tuple(itertools.takewhile(lambda one: isinstance(one, str), asked[:3]))
+    kind = asked[:3]
+    for at, one in enumerate(kind):
+        if not isinstance(one, str):
+            return kind[:at]
+    return kind
 
 
 def _errand_told(errand: Errand) -> tuple[object, ...]:

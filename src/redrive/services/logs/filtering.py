@@ -25,7 +25,9 @@ from redrive.services.logs.model.filters import (
     payload,
 )
 from redrive.services.logs.model.group import LogGroup, group_arn
-from redrive.services.logs.subscriptions import SOURCE, sealed_payload
+from redrive.services.logs.model.policies import SUBSCRIPTION, AccountPolicy
+from redrive.services.logs.subscriptions import SOURCE, sealed_payload, subscription_of
+from redrive.services.logs.transforming import seen_by_filters
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import INSIDE, Delivery
 
@@ -35,14 +37,21 @@ POLICY = RetryPolicy(
 )  # fmt: skip
 
 
-def filter_events(tx: Transaction, scope: Scope, group: LogGroup, stream: str, events: Sequence[Document]) -> None:
-    """Give the events of one stream to the filters of their group."""
+def filter_events(
+    tx: Transaction, scope: Scope, group: LogGroup, stream: str, events: Sequence[Document],
+    transformed: Sequence[str | None],
+) -> None:  # fmt: skip
+    """Give the events of one stream to the filters of their group. `transformed`: what each became, if anything did."""
+    seen = {False: events, True: seen_by_filters(events, transformed)}
     for owner, one in tx.resources.everywhere(MetricFilter):
         if one.group_id == group.id and owner == scope:
-            _publish(tx, scope, one, events)
+            _publish(tx, scope, one, seen[one.on_transformed])
     for owner, subscription in tx.resources.everywhere(SubscriptionFilter):
         if subscription.group_id == group.id and owner == scope:
-            _promise(tx, scope, subscription, stream, events)
+            _promise(tx, scope, subscription, stream, seen[subscription.on_transformed])
+    for owner, policy in tx.resources.everywhere(AccountPolicy):
+        if owner == scope and policy.policy_type == SUBSCRIPTION and policy.selects(group.name):
+            _promise(tx, scope, subscription_of(policy, group), stream, events)
 
 
 def compiled(tx: Transaction, pattern: str) -> Filter:

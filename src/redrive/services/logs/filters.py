@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redrive.core.scope import Scope
 from redrive.services.logs.model.filters import DefaultMinute, MetricFilter, SubscriptionFilter
+from redrive.services.logs.model.transformer import LogTransformer
 from redrive.store.api import Transaction
 
 
@@ -28,7 +29,8 @@ def delete_metric_filter(tx: Transaction, scope: Scope, one: MetricFilter) -> No
 
 
 def delete_filters(tx: Transaction, scope: Scope, group_id: str) -> None:
-    """Delete all filters of a group."""
+    """Delete all filters of a group, and its transformer."""
+    tx.resources.delete(LogTransformer, scope, group_id)
     for one in metric_filters_of(tx, scope, group_id):
         delete_metric_filter(tx, scope, one)
     for subscription in subscription_filters_of(tx, scope, group_id):

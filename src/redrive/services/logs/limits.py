@@ -83,3 +83,6 @@ TAGS_MAX = 50
 METRICS_PER_DIRECTIVE_MAX = 100
 METRIC_VALUES_MAX = 100
 METRIC_DIMENSIONS_MAX = 30
+
+# https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutAccountPolicy.html
+TRANSFORMER_POLICIES_MAX = 20

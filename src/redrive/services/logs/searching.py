@@ -107,7 +107,8 @@ class _Search:
             rows, place = self._run_step(_PageStep(self, name, place, start))
             self._count(rows)
             yield [
-                SearchedEvent(at, text, stream, ingested_at, seq, origin) for seq, stream, at, ingested_at, text in rows
+                SearchedEvent(at, text, stream, ingested_at, seq, origin, transformed)
+                for seq, stream, at, ingested_at, text, transformed in rows
             ]
 
     def read_page(self, tx: Transaction, name: str, place: Place, start: Instant) -> tuple[list[LogRow], Place | None]:

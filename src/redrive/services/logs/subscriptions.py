@@ -12,7 +12,7 @@ import binascii
 from dataclasses import replace
 
 from redrive.core.arn import Arn
-from redrive.core.documents import Document, dump_json
+from redrive.core.documents import Document, dump_json, load_json
 from redrive.core.entropy import new_row_id
 from redrive.core.errors import ServiceError
 from redrive.core.retry import Delivered, Failed, FailureKind, GiveUp, Outcome, Verdict
@@ -22,7 +22,9 @@ from redrive.delivery.sources.call import Call
 from redrive.delivery.sources.classify import classify
 from redrive.delivery.sources.roles import RoleSession
 from redrive.delivery.sources.source import Source
-from redrive.services.logs.model.filters import Destination, function_event
+from redrive.services.logs.model.filters import Destination, SubscriptionFilter, function_event
+from redrive.services.logs.model.group import LogGroup
+from redrive.services.logs.model.policies import AccountPolicy
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 from redrive.store.tables.metrics import Series, Watched
@@ -98,6 +100,15 @@ def destination_at(tx: Transaction, arn: str) -> Destination:
     if found is None:
         raise ServiceError("ResourceNotFoundException", "The specified destination does not exist.")
     return found
+
+
+def subscription_of(policy: AccountPolicy, group: LogGroup) -> SubscriptionFilter:
+    """The subscription that a policy of the account is for a group."""
+    given = load_json(policy.document)
+    return SubscriptionFilter(
+        group.id, group.name, policy.policy_name, str(given.get("FilterPattern", "")), str(given["DestinationArn"]),
+        policy.updated_at, str(given.get("RoleArn", "")), str(given.get("Distribution", "ByLogStream")),
+    )  # fmt: skip
 
 
 def sealed_payload(data: bytes) -> str:

@@ -2,6 +2,10 @@
 INSERT INTO log_events (log_group, stream, at, ingested_at, message)
 VALUES (?, ?, ?, ?, ?);
 
+-- name: put_transformed
+INSERT INTO log_events (log_group, stream, at, ingested_at, message, transformed)
+VALUES (?, ?, ?, ?, ?, ?);
+
 -- name: stream_after -- hot
 SELECT seq, stream, at, ingested_at, message FROM log_events
 WHERE log_group = :log_group AND stream = :stream AND (at, seq) > (:at, :seq) AND at < :end
@@ -18,7 +22,7 @@ WHERE log_group = :log_group AND (at, seq) > (:at, :seq) AND at < :end
 ORDER BY at, seq LIMIT :limit;
 
 -- name: group_until -- hot
-SELECT seq, stream, at, ingested_at, message FROM log_events
+SELECT seq, stream, at, ingested_at, message, transformed FROM log_events
 WHERE log_group = :log_group AND (at, seq) <= (:at, :seq) AND at >= :start
 ORDER BY at DESC, seq DESC LIMIT :limit;
 

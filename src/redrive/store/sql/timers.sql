@@ -18,5 +18,8 @@ SELECT name, at FROM timers WHERE kind = :kind AND at <= :now ORDER BY at, name 
 -- name: next -- hot
 SELECT min(at) FROM timers WHERE kind = :kind;
 
+-- name: next_by_kind -- reads all timers: only the few of a store that is searched
+SELECT kind, min(at) FROM timers GROUP BY kind;
+
 -- name: next_after
 SELECT min(at) FROM timers WHERE kind = :kind AND at > :after;

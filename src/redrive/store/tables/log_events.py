@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import starmap
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from redrive.core.clock import Instant
 from redrive.store.database import Database
@@ -41,13 +41,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class LogEvent:
-    """A stored event."""
+    """A stored event. Only `until` of a whole group reads what a transformer has made of it."""
 
     seq: int
     stream: str
     at: Instant
     ingested_at: Instant
     message: str
+    transformed: str | None = None
 
     @property
     def after(self) -> Place:
@@ -60,8 +61,8 @@ class LogEvent:
         return Place(self.at, self.seq - 1)
 
 
-LogRow = tuple[int, str, Instant, Instant, str]
-"""The number, stream, time, time of ingestion and message of an event."""
+LogRow = tuple[int, str, Instant, Instant, str, str | None]
+"""The number, stream, time, time of ingestion and message of an event, and what a transformer has made of it."""
 
 
 class LogEventTable:
@@ -75,6 +76,11 @@ class LogEventTable:
     def put_many(self, events: Sequence[NewLogEvent]) -> None:
         """Store events, in this order."""
         self._database.run_many(_SQL["put"], events)
+
+    def put_transformed(self, events: Sequence[NewLogEvent], made: Sequence[str | None]) -> None:
+        """Store events, in this order, each with what a transformer has made of it."""
+        rows = [(*event, text) for event, text in zip(events, made, strict=True)]
+        self._database.run_many(_SQL["put_transformed"], rows)
 
     def after(
         self, log_group: str, place: Place, *, stream: str | None = None, end: Instant = END_OF_TIME, limit: int
@@ -100,11 +106,12 @@ class LogEventTable:
 
     def page_until(self, log_group: str, place: Place, *, start: Instant, limit: int, characters: int) -> list[LogRow]:
         """Events of a group as rows, as in `until`: up to `limit`, and no more once they have so many characters."""
-        rows = self._database.each(_SQL["group_until"], {**_scope(log_group, None, place, limit), "start": start})
+        params = {**_scope(log_group, None, place, limit), "start": start}
+        rows = cast("Iterator[LogRow]", self._database.each(_SQL["group_until"], params))
         found: list[LogRow] = []
         for row in rows:
-            found.append((row[0], row[1], row[2], row[3], row[4]))
-            characters -= len(row[4])
+            found.append(row)
+            characters -= len(row[4]) if row[5] is None else len(row[4]) + len(row[5])
             if characters <= 0:
                 break
         return found

@@ -76,7 +76,7 @@ def test_asset_of_the_cdk_is_built_from_its_folder(tmp_path: Path) -> None:
         "Type": "AWS::Lambda::EventSourceMapping",
         "Properties": {"FunctionName": {"Ref": "Function"}, "EventSourceArn": {"Fn::GetAtt": ["Queue", "Arn"]}},
     }
-    declared = {"Type": "AWS::Lambda::Function", "Properties": properties, "Metadata": metadata}
+    declared: dict[str, object] = {"Type": "AWS::Lambda::Function", "Properties": properties, "Metadata": metadata}
 
     assert proved(tmp_path, declared, Role=role, Mapping=mapping).effects == {"sns Publish on told": 1}
 

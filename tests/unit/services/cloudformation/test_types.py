@@ -411,6 +411,61 @@ def test_filters_and_saved_queries_of_logs_are_made_changed_and_deleted(stacks: 
     assert logs.describe_metric_filters()["metricFilters"] == []
 
 
+def test_transformers_and_policies_of_accounts_are_made_changed_and_deleted(stacks: Stacks, world: World) -> None:
+    def resources(value: str) -> dict[str, Any]:
+        entry = {"Key": "team", "Value": value, "OverwriteIfExists": "true"}
+        document = json.dumps([{"parseJSON": {}}, {"deleteKeys": {"withKeys": [value]}}])
+        return {
+            "Logs": of("AWS::Logs::LogGroup", LogGroupName="/shop"),
+            "Transformer": of(
+                "AWS::Logs::Transformer", LogGroupIdentifier={"Ref": "Logs"},
+                TransformerConfig=[{"ParseJSON": {}}, {"AddKeys": {"Entries": [entry]}}],
+            ),
+            "Policy": of(
+                "AWS::Logs::AccountPolicy", PolicyName="p", PolicyType="TRANSFORMER_POLICY", PolicyDocument=document,
+                SelectionCriteria='LogGroupNamePrefix IN ["/other"]',
+            ),
+        }  # fmt: skip
+
+    logs = world.client("logs")
+    stacks.create("t", resources("a"))
+    stacks.update("t", resources("b"))
+    config = logs.get_transformer(logGroupIdentifier="/shop")["transformerConfig"]
+    (policy,) = logs.describe_account_policies(policyType="TRANSFORMER_POLICY")["accountPolicies"]
+    stacks.delete("t")
+
+    added = {"entries": [{"key": "team", "value": "b", "overwriteIfExists": True}]}
+    assert config == [{"parseJSON": {}}, {"addKeys": added}]
+    assert json.loads(policy["policyDocument"])[1] == {"deleteKeys": {"withKeys": ["b"]}}
+    assert logs.describe_account_policies(policyType="TRANSFORMER_POLICY")["accountPolicies"] == []
+
+
+def test_mute_rules_of_alarms_are_made_changed_and_deleted(stacks: Stacks, world: World) -> None:
+    def resources(duration: str) -> dict[str, Any]:
+        return {
+            "Alarm": of(
+                "AWS::CloudWatch::Alarm", Namespace="Shop", MetricName="m", Statistic="Sum", Period=60, Threshold=1,
+                EvaluationPeriods=1, ComparisonOperator="GreaterThanThreshold",
+            ),
+            "Quiet": of(
+                "AWS::CloudWatch::AlarmMuteRule", Name="nights", MuteTargets={"AlarmNames": [{"Ref": "Alarm"}]},
+                Rule={"Schedule": {"Expression": "cron(0 22 * * *)", "Duration": duration}},
+                ExpireDate="2040-01-01T00:00",
+            ),
+        }  # fmt: skip
+
+    cloudwatch = world.client("cloudwatch")
+    stacks.create("m", resources("PT8H"))
+    stacks.update("m", resources("PT9H"))
+    rule = cloudwatch.get_alarm_mute_rule(AlarmMuteRuleName="nights")
+    stacks.delete("m")
+
+    assert rule["Rule"]["Schedule"] == {"Expression": "cron(0 22 * * *)", "Duration": "PT9H"}
+    assert rule["ExpireDate"].year == 2040
+    assert len(rule["MuteTargets"]["AlarmNames"]) == 1
+    assert cloudwatch.list_alarm_mute_rules()["AlarmMuteRuleSummaries"] == []
+
+
 def test_log_groups_streams_and_queue_policies_are_made(stacks: Stacks, world: World) -> None:
     def resources(days: int) -> dict[str, Any]:
         return {

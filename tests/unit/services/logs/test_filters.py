@@ -203,6 +203,16 @@ def logged(world: World, name: str = "f") -> list[dict[str, Any]]:
     return [json.loads(gzip.decompress(base64.b64decode(event["awslogs"]["data"]))) for event in events]
 
 
+def records(world: World) -> list[dict[str, Any]]:
+    """What the stream `k` has got, unpacked, each with the key of its partition."""
+    shard = world.call("kinesis", "ListShards", StreamName="k")["Shards"][0]["ShardId"]
+    iterator = world.call(
+        "kinesis", "GetShardIterator", StreamName="k", ShardId=shard, ShardIteratorType="TRIM_HORIZON"
+    )["ShardIterator"]
+    found = world.call("kinesis", "GetRecords", ShardIterator=iterator)["Records"]
+    return [{**json.loads(gzip.decompress(record["Data"])), "key": record["PartitionKey"]} for record in found]
+
+
 def test_function_gets_what_matches_and_nothing_else(world: World) -> None:
     arn = function(world)
     allow(world, arn)
@@ -250,15 +260,45 @@ def test_stream_gets_a_control_message_and_then_records_under_the_role(world: Wo
     put(world, "ERROR one")
     world.settle()
 
-    shard = world.call("kinesis", "ListShards", StreamName="k")["Shards"][0]["ShardId"]
-    iterator = world.call(
-        "kinesis", "GetShardIterator", StreamName="k", ShardId=shard, ShardIteratorType="TRIM_HORIZON"
-    )["ShardIterator"]
-    records = world.call("kinesis", "GetRecords", ShardIterator=iterator)["Records"]
-    messages = [json.loads(gzip.decompress(record["Data"])) for record in records]
+    messages = records(world)
     assert [one["messageType"] for one in messages] == ["CONTROL_MESSAGE", "DATA_MESSAGE"]
     assert [event["message"] for event in messages[1]["logEvents"]] == ["ERROR one"]
-    assert records[1]["PartitionKey"] == "s"
+    assert messages[1]["key"] == "s"
+
+
+def test_destination_takes_logs_of_the_accounts_that_its_policy_allows(world: World) -> None:
+    world.call("kinesis", "CreateStream", StreamName="k", ShardCount=1)
+    world.advance(seconds=60)
+    stream = world.call("kinesis", "DescribeStreamSummary", StreamName="k")["StreamDescriptionSummary"]["StreamARN"]
+    acting = role(world, "logs.amazonaws.com", "kinesis:PutRecord")
+    made = world.call("logs", "PutDestination", destinationName="d", targetArn=stream, roleArn=acting)["destination"]
+    theirs = world.client("logs", account="111111111111")
+    theirs.create_log_group(logGroupName="app")
+    theirs.create_log_stream(logGroupName="app", logStreamName="s")
+    given = {"logGroupName": "app", "filterName": "f", "filterPattern": "ERROR", "destinationArn": made["arn"]}
+
+    with pytest.raises(theirs.exceptions.ClientError) as before:
+        theirs.put_subscription_filter(**given)
+    allowed = {
+        "Effect": "Allow", "Principal": {"AWS": "111111111111"}, "Action": "logs:PutSubscriptionFilter",
+        "Resource": made["arn"],
+    }  # fmt: skip
+    document = json.dumps({"Version": "2012-10-17", "Statement": [allowed]})
+    world.call("logs", "PutDestinationPolicy", destinationName="d", accessPolicy=document)
+    theirs.put_subscription_filter(**given)
+    event = {"timestamp": world.now, "message": "ERROR there"}
+    theirs.put_log_events(logGroupName="app", logStreamName="s", logEvents=[event])
+    world.settle()
+    other = world.client("logs", account="222222222222")
+    other.create_log_group(logGroupName="app")
+    with pytest.raises(other.exceptions.ClientError) as third:
+        other.put_subscription_filter(**given)
+
+    assert before.value.response["Error"]["Code"] == "AccessDeniedException"
+    assert third.value.response["Error"]["Code"] == "AccessDeniedException"
+    (got,) = [one for one in records(world) if one["messageType"] == "DATA_MESSAGE"]
+    assert (got["owner"], got["logGroup"]) == ("111111111111", "app")
+    assert [one["message"] for one in got["logEvents"]] == ["ERROR there"]
 
 
 def test_destinations_that_cannot_be_are_refused(world: World) -> None:

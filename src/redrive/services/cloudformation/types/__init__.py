@@ -35,8 +35,10 @@ from redrive.services.cloudformation.types.log_filters import (
     QUERY_DEFINITION,
     SUBSCRIPTION_FILTER,
 )
+from redrive.services.cloudformation.types.log_policies import ACCOUNT_POLICY, TRANSFORMER
 from redrive.services.cloudformation.types.logs import LOG_GROUP, LOG_STREAM, RESOURCE_POLICY
 from redrive.services.cloudformation.types.macro import MACRO
+from redrive.services.cloudformation.types.mute_rules import MUTE_RULE
 from redrive.services.cloudformation.types.nested import NESTED_STACK
 from redrive.services.cloudformation.types.resource import ResourceType
 from redrive.services.cloudformation.types.scheduler import SCHEDULE, SCHEDULE_GROUP
@@ -71,7 +73,10 @@ _ALL: tuple[ResourceType, ...] = (
     CODE_SIGNING_CONFIG,
     COMPOSITE_ALARM,
     CONNECTION,
+    ACCOUNT_POLICY,
     DASHBOARD,
+    MUTE_RULE,
+    TRANSFORMER,
     EVENT_BUS,
     EVENT_BUS_POLICY,
     EVENT_INVOKE_CONFIG,

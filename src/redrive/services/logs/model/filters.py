@@ -55,6 +55,7 @@ class MetricFilter:
     pattern: str
     transformation: Transformation
     created_at: Instant
+    on_transformed: bool = False
 
     @property
     def name(self) -> str:
@@ -67,7 +68,7 @@ class MetricFilter:
         return {
             "filterName": self.filter_name, "filterPattern": self.pattern, "logGroupName": self.group_name,
             "metricTransformations": [self.transformation.described], "creationTime": self.created_at,
-            "applyOnTransformedLogs": False,
+            "applyOnTransformedLogs": self.on_transformed,
         }  # fmt: skip
 
 
@@ -101,6 +102,7 @@ class SubscriptionFilter:
     created_at: Instant
     role_arn: str = ""
     distribution: str = "ByLogStream"
+    on_transformed: bool = False
 
     @property
     def name(self) -> str:
@@ -113,7 +115,7 @@ class SubscriptionFilter:
         return {
             "filterName": self.filter_name, "filterPattern": self.pattern, "logGroupName": self.group_name,
             "destinationArn": self.destination_arn, "distribution": self.distribution,
-            "creationTime": self.created_at, "applyOnTransformedLogs": False,
+            "creationTime": self.created_at, "applyOnTransformedLogs": self.on_transformed,
             **({"roleArn": self.role_arn} if self.role_arn else {}),
         }  # fmt: skip
 

@@ -1,7 +1,8 @@
-"""Policies of accounts and of groups that say how logs are handled; here only those of field indexes."""
+"""Policies of accounts and of groups that say how logs are handled: field indexes, transformers, subscriptions."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,6 +14,9 @@ from redrive.services.logs import limits
 from redrive.services.logs.model.group import invalid_parameter
 
 FIELD_INDEX = "FIELD_INDEX_POLICY"
+SUBSCRIPTION = "SUBSCRIPTION_FILTER_POLICY"
+TRANSFORMER = "TRANSFORMER_POLICY"
+_CRITERIA = re.compile(r"\s*(LogGroupName|LogGroupNamePrefix)\s*(=|IN|NOT\s+IN)\s*(\[.*\]|\".*\")\s*", re.DOTALL)
 DEFAULT_INDEXES = ("@logStream", "@aws.region", "@aws.account", "@source.log", "traceId")
 
 
@@ -56,6 +60,13 @@ class AccountPolicy:
         """The type and the name."""
         return account_policy_key(self.policy_type, self.policy_name)
 
+    def selects(self, group_name: str) -> bool:
+        """Whether the policy is for a group. One that selects by sources of data is for none here."""
+        if not self.selection:
+            return True
+        found = read_selection(self.selection)
+        return found is not None and found.selects(group_name)
+
     def described(self, scope: Scope) -> Document:
         """The policy as AWS shows it."""
         return {
@@ -63,6 +74,39 @@ class AccountPolicy:
             "policyType": self.policy_type, "scope": "ALL", "accountId": scope.account,
             **({"selectionCriteria": self.selection} if self.selection else {}),
         }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which groups a policy of an account is for: those with these names, or prefixes of names, or all others."""
+
+    names: tuple[str, ...]
+    by_prefix: bool
+    is_negated: bool
+
+    def selects(self, group_name: str) -> bool:
+        """Whether a group is selected."""
+        if not self.by_prefix:
+            return (group_name in self.names) is not self.is_negated
+        return group_name.startswith(self.names) is not self.is_negated
+
+
+def read_selection(text: str) -> Selection | None:
+    """The selection of a text such as `LogGroupNamePrefix IN ["/app"]`; None for one that selects by something else.
+
+    Errors: InvalidParameterException (the names).
+    """
+    match = _CRITERIA.fullmatch(text)
+    if match is None:
+        return None
+    try:
+        names = load_json(match[3])
+    except ValueError as error:
+        raise invalid_parameter(f"The names in selectionCriteria are no JSON: {error}") from error
+    listed = [names] if isinstance(names, str) else names
+    if not listed or not all(isinstance(name, str) for name in listed):
+        raise invalid_parameter("The names in selectionCriteria are texts.")
+    return Selection(tuple(listed), match[1].endswith("Prefix"), match[2].startswith("NOT"))
 
 
 def account_policy_key(policy_type: str, policy_name: str) -> str:

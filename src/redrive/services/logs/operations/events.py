@@ -22,6 +22,7 @@ from redrive.services.logs.operations.groups import existing_group
 from redrive.services.logs.operations.streams import existing_stream, streams_of
 from redrive.services.logs.permissions import service_policy
 from redrive.services.logs.retention import RETENTION
+from redrive.services.logs.transforming import transformed
 from redrive.store.api import Transaction
 from redrive.store.tables.log_events import END_OF_TIME, LogEvent, NewLogEvent, Place
 
@@ -50,9 +51,10 @@ def put_log_events(
     stream = existing_stream(tx, caller, group, log_stream_name)
     batch = sort_out(log_events, now=tx.now, kept_since=group.kept_since(tx.now))
     if batch.accepted:
-        stream = _store(tx, caller, group, stream, batch)
+        made = transformed(tx, caller.scope, group, stream.stream_name, batch.accepted)
+        stream = _store(tx, caller, group, stream, batch, made)
         _publish_metrics(tx, caller, batch)
-        filter_events(tx, caller.scope, group, stream.stream_name, batch.accepted)
+        filter_events(tx, caller.scope, group, stream.stream_name, batch.accepted, made)
     return {
         "nextSequenceToken": stream.next_token,
         "rejectedLogEventsInfo": batch.rejected,
@@ -171,13 +173,18 @@ def _publish_metrics(tx: Transaction, caller: Caller, batch: Batch) -> None:
                 continue
 
 
-def _store(tx: Transaction, caller: Caller, group: LogGroup, stream: LogStream, batch: Batch) -> LogStream:
-    """Write the accepted events, and update the stream and the group."""
+def _store(
+    tx: Transaction, caller: Caller, group: LogGroup, stream: LogStream, batch: Batch, made: Sequence[str | None]
+) -> LogStream:
+    """Write the accepted events with what they became, and update the stream and the group."""
     events = [
         NewLogEvent(group.id, stream.stream_name, event["timestamp"], tx.now, event["message"])
         for event in batch.accepted
     ]
-    tx.log_events.put_many(events)
+    if made:
+        tx.log_events.put_transformed(events, made)
+    else:
+        tx.log_events.put_many(events)
     if group.kept_days is not None:
         will_age(tx, RETENTION, events[0].at + group.kept_days * DAY_MS)
     size, first, last = batch.bytes, events[0].at, events[-1].at

@@ -63,7 +63,7 @@ def describe_index_policies(
                 "logGroupIdentifier": group.arn(caller.scope), "lastUpdateTime": policy.updated_at,
                 "policyDocument": policy.document, "policyName": policy.policy_name, "source": "ACCOUNT",
             }
-            for policy in _of_account(tx, caller)
+            for policy in _of_account(tx, caller, group)
         ]  # fmt: skip
     return {"indexPolicies": shown}
 
@@ -86,7 +86,7 @@ def describe_field_indexes(
     for identifier in log_group_identifiers:
         group = _group(tx, caller, "logs:DescribeFieldIndexes", identifier)
         own = tx.resources.get(IndexPolicy, caller.scope, group.name)
-        documents = [own.document] if own is not None else [one.document for one in _of_account(tx, caller)]
+        documents = [own.document] if own is not None else [one.document for one in _of_account(tx, caller, group)]
         custom = {name: kind for document in documents for name, kind in indexed_fields(document).items()}
         listed = [(name, "FIELD_INDEX", "DEFAULT") for name in DEFAULT_INDEXES if name not in custom]
         listed += [(name, kind, "CUSTOM") for name, kind in custom.items()]
@@ -120,5 +120,6 @@ def _group(tx: Transaction, caller: Caller, action: str, identifier: str) -> Log
     return existing_group(tx, caller, name)
 
 
-def _of_account(tx: Transaction, caller: Caller) -> list[AccountPolicy]:
-    return tx.resources.list(AccountPolicy, caller.scope, prefix=f"{FIELD_INDEX}/")
+def _of_account(tx: Transaction, caller: Caller, group: LogGroup) -> list[AccountPolicy]:
+    found = tx.resources.list(AccountPolicy, caller.scope, prefix=f"{FIELD_INDEX}/")
+    return [policy for policy in found if policy.selects(group.name)]

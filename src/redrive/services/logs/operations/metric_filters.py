@@ -12,9 +12,10 @@ from redrive.delivery.operation import operation
 from redrive.services.logs import limits
 from redrive.services.logs.filters import delete_metric_filter, metric_filters_of
 from redrive.services.logs.model.filters import MetricFilter, filter_key, read_filter, read_transformation
-from redrive.services.logs.model.group import invalid_parameter, policy_arn
+from redrive.services.logs.model.group import LogGroup, invalid_parameter, policy_arn
 from redrive.services.logs.model.tokens import list_token, read_list_token
 from redrive.services.logs.operations.groups import existing_group
+from redrive.services.logs.transforming import transformer_of
 from redrive.store.api import Transaction
 
 
@@ -34,12 +35,13 @@ def put_metric_filter(
     """Create or replace a filter whose matches become data points of a metric, from now on.
 
     Errors: ResourceNotFoundException; LimitExceededException (100 of a group); InvalidParameterException (the pattern,
-    the transformation, what redrive does not serve: transformed logs, system fields).
+    the transformation, transformed logs of a group without a transformer, system fields, which redrive does not serve).
     Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutMetricFilter.html
     """
     tx.services.authorize(tx, caller, "logs:PutMetricFilter", policy_arn(caller.scope, log_group_name))
-    refuse_unserved(apply_on_transformed_logs, field_selection_criteria, emit_system_field_dimensions)
+    refuse_unserved(field_selection_criteria, emit_system_field_dimensions)
     group = existing_group(tx, caller, log_group_name)
+    on_transformed = reads_transformed(tx, caller, group, apply_on_transformed_logs)
     transformation = read_transformation(filter_pattern, metric_transformations[0])
     known = tx.resources.get(MetricFilter, caller.scope, filter_key(group.id, filter_name))
     others = metric_filters_of(tx, caller.scope, group.id)
@@ -47,7 +49,8 @@ def put_metric_filter(
         raise ServiceError("LimitExceededException", "Resource limit exceeded.")
     created_at = tx.now if known is None else known.created_at
     tx.resources.put(
-        caller.scope, MetricFilter(group.id, group.name, filter_name, filter_pattern, transformation, created_at)
+        caller.scope,
+        MetricFilter(group.id, group.name, filter_name, filter_pattern, transformation, created_at, on_transformed),
     )
     return {}
 
@@ -131,10 +134,15 @@ def try_metric_filter(
     return {"matches": matches}
 
 
-def refuse_unserved(transformed: bool | None, criteria: str | None, system_fields: Sequence[str] | None) -> None:
+def reads_transformed(tx: Transaction, caller: Caller, group: LogGroup, wanted: bool | None) -> bool:
+    """Whether a filter reads transformed logs. Errors: InvalidParameterException (the group has no transformer)."""
+    if wanted and transformer_of(tx, caller.scope, group) is None:
+        raise invalid_parameter("applyOnTransformedLogs is valid only for log groups that have a transformer.")
+    return bool(wanted)
+
+
+def refuse_unserved(criteria: str | None, system_fields: Sequence[str] | None) -> None:
     """Refuse members of filters that redrive does not serve. Errors: InvalidParameterException."""
-    if transformed:
-        raise invalid_parameter("redrive transforms no logs, so applyOnTransformedLogs cannot be true.")
     if criteria:
         raise invalid_parameter("redrive does not serve fieldSelectionCriteria.")
     if system_fields:

@@ -234,7 +234,7 @@ def get_log_group_fields(
     events = list(tx.log_events.until(group.id, Place(until + 1, 0), start=since, limit=_FIELDS_LOOKED_AT_MAX))
     counts: dict[str, int] = {}
     for event in events:
-        for field in names_found(Row(SearchedEvent(event.at, event.message))):
+        for field in names_found(Row(SearchedEvent(event.at, event.message, transformed=event.transformed))):
             counts[field] = counts.get(field, 0) + 1
     shown = [{"name": field, "percent": round(100 * count / len(events))} for field, count in counts.items()]
     return {"logGroupFields": sorted(shown, key=lambda field: (-field["percent"], field["name"]))}
@@ -304,7 +304,9 @@ def _event_at(tx: Transaction, group: LogGroup, place: Place) -> LogEvent | None
 
 def _fields_of(event: LogEvent, log: str, pointer: str) -> Document:
     """All fields of an event, as text."""
-    of = SearchedEvent(event.at, event.message, event.stream, event.ingested_at, event.seq)
+    of = SearchedEvent(
+        event.at, event.message, event.stream, event.ingested_at, event.seq, transformed=event.transformed
+    )  # fmt: skip
     names = [f"`{name}`" for name in names_found(Row(of)) if "`" not in name]
     run = compile_query(f"display {', '.join(names)}", now=0).begin()
     run.push([of])

@@ -24,7 +24,7 @@ from redrive.services.logs.model.filters import (
 from redrive.services.logs.model.group import group_arn, invalid_parameter, policy_arn
 from redrive.services.logs.model.tokens import list_token, read_list_token
 from redrive.services.logs.operations.groups import existing_group
-from redrive.services.logs.operations.metric_filters import refuse_unserved
+from redrive.services.logs.operations.metric_filters import reads_transformed, refuse_unserved
 from redrive.services.logs.subscriptions import PRINCIPAL, destination_at, destination_call
 from redrive.store.api import Transaction
 
@@ -66,9 +66,10 @@ def put_subscription_filter(
     Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutSubscriptionFilter.html
     """
     tx.services.authorize(tx, caller, "logs:PutSubscriptionFilter", policy_arn(caller.scope, log_group_name))
-    refuse_unserved(apply_on_transformed_logs, field_selection_criteria, emit_system_fields)
-    target = _checked_target(caller, destination_arn, role_arn)
+    refuse_unserved(field_selection_criteria, emit_system_fields)
+    target = checked_target(caller, destination_arn, role_arn)
     group = existing_group(tx, caller, log_group_name)
+    on_transformed = reads_transformed(tx, caller, group, apply_on_transformed_logs)
     read_filter(filter_pattern)
     known = tx.resources.get(SubscriptionFilter, caller.scope, filter_key(group.id, filter_name))
     others = subscription_filters_of(tx, caller.scope, group.id)
@@ -77,11 +78,11 @@ def put_subscription_filter(
     source_arn = f"{group_arn(caller.scope, group.name)}:*"
     if role_arn is not None:
         tx.services.authorize(tx, caller, "iam:PassRole", role_arn, context=passed_to(PRINCIPAL, source_arn))
-    _try_target(tx, caller, target, destination_arn, role_arn or "", source_arn)
+    try_target(tx, caller, target, destination_arn, role_arn or "", source_arn)
     created_at = tx.now if known is None else known.created_at
     stored = SubscriptionFilter(
         group.id, group.name, filter_name, filter_pattern, destination_arn, created_at, role_arn or "",
-        distribution or "ByLogStream",
+        distribution or "ByLogStream", on_transformed,
     )  # fmt: skip
     tx.resources.put(caller.scope, stored)
     return {}
@@ -130,7 +131,7 @@ def delete_subscription_filter(tx: Transaction, caller: Caller, *, log_group_nam
     return {}
 
 
-def _checked_target(caller: Caller, destination_arn: str, role_arn: str | None) -> Arn:
+def checked_target(caller: Caller, destination_arn: str, role_arn: str | None) -> Arn:
     """The destination, as far as its ARN tells. Errors: InvalidParameterException; AccessDeniedException."""
     try:
         target = Arn.parse(destination_arn)
@@ -152,7 +153,7 @@ def _checked_target(caller: Caller, destination_arn: str, role_arn: str | None) 
     return target
 
 
-def _try_target(
+def try_target(
     tx: Transaction, caller: Caller, target: Arn, destination_arn: str, role_arn: str, source_arn: str
 ) -> None:
     """See whether the destination takes what it will get. Errors: InvalidParameterException; AccessDeniedException."""
