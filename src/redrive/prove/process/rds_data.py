@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from uuid import UUID
 
 from botocore.client import BaseClient
 from botocore.exceptions import ConnectionClosedError
@@ -27,7 +26,7 @@ _OF_MYSQL = re.compile(
 )
 _FIELDS = ("stringValue", "longValue", "doubleValue", "booleanValue", "blobValue", "arrayValue")
 _HINTED: Mapping[str, Callable[[str], object]] = {
-    "DECIMAL": Decimal, "UUID": lambda text: str(UUID(text)), "JSON": str, "DATE": str, "TIME": str, "TIMESTAMP": str,
+    "DECIMAL": Decimal, "UUID": str, "JSON": str, "DATE": str, "TIME": str, "TIMESTAMP": str,
 }  # fmt: skip
 _NOT_FOUND = "Transaction {} is not found"
 
@@ -153,7 +152,7 @@ def _fields(row: Sequence[object]) -> Iterator[Mapping[str, object]]:
 
 def _plain(value: object) -> object:
     match value:
-        case Decimal() | UUID():
+        case Decimal():
             return str(value)
         case datetime():
             return value.isoformat(" ")
