@@ -141,7 +141,6 @@ The rooms, top to bottom; a room imports only rooms below it:
                http_async.py requests of httpcore (httpx) and aiohttp
                caught.py     exceptions that the user's code catches itself
                threads.py    the threads and coroutines of a run, one after another
-               garbage.py    how seldom Python searches for cyclic garbage meanwhile
                files.py      a /tmp for each run; nothing else can be written to
                rehearsed.py  a handler whose runs show what their guesses lack
                asyncpg_driver.py connections of asyncpg
