@@ -65,6 +65,9 @@ def main() -> None:
     if "metrics" in wanted:
         results["metrics"] = figures = list(metrics.measure())
         show_figures(console, "Metrics and alarms, in process, CPU", figures)
+        with _redrive(durable=True) as server:
+            results["metrics, served"] = figures = list(metrics.measure_served(server))
+        show_figures(console, "Metrics, durable and over HTTP, the server's CPU", figures)
     if "handler" in wanted:
         results["handler"] = figures = list(handler.measure())
         show_figures(console, "Handlers, CPU over that of the bare handler", figures)

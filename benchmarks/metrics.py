@@ -1,11 +1,18 @@
-"""Metrics and alarms, in process: values published, rounds of many alarms, and large answers of GetMetricData."""
+"""Metrics and alarms: values published, rounds of many alarms, and large answers of GetMetricData.
+
+In process with a store in memory, and by a server on a durable store, whose CPU counts.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
+import boto3
+
+from benchmarks.processes import ServerProcess
 from benchmarks.report import Figure
 from redrive.core.clock import MINUTE_MS
 from redrive.core.scope import Caller, Scope
@@ -26,6 +33,33 @@ def measure() -> Iterator[Figure]:
     yield _rounds()
     for period_s in (60, 300):
         yield _read(period_s)
+
+
+def measure_served(server: ServerProcess) -> Iterator[Figure]:
+    """CPU time of a durable server with boto3 as its client: minutes of values, and 500 metrics over a day."""
+    session = boto3.session.Session("test", "test", region_name="us-east-1")
+    cloudwatch = session.client("cloudwatch", endpoint_url=f"http://127.0.0.1:{server.port}")
+    names = [f"m{number}" for number in range(METRICS)]
+    day = [datetime.now(UTC).replace(second=0, microsecond=0) - timedelta(minutes=5 * number) for number in range(288)]
+    began = server.cpu_s()
+    for at in day:
+        data = [{"MetricName": name, "Value": 1.0, "Timestamp": at} for name in names]
+        cloudwatch.put_metric_data(Namespace="Bench", MetricData=data)
+    yield Figure(
+        f"PutMetricData, {METRICS} metrics a call, served", METRICS * len(day) / (server.cpu_s() - began), "values/s"
+    )
+    queries = [
+        {"Id": name, "MetricStat": {
+            "Metric": {"Namespace": "Bench", "MetricName": name}, "Period": 300, "Stat": "Sum"}}
+        for name in names
+    ]  # fmt: skip
+    began = server.cpu_s()
+    for _ in range(ROUNDS):
+        cloudwatch.get_metric_data(
+            MetricDataQueries=queries, StartTime=day[-1], EndTime=day[0] + timedelta(minutes=5)
+        )  # fmt: skip
+    took_ms = 1_000 * (server.cpu_s() - began) / ROUNDS
+    yield Figure(f"GetMetricData, {METRICS} metrics of 288 points, the first page, served", took_ms, "ms")
 
 
 def _published() -> Iterator[Figure]:

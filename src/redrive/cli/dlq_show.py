@@ -16,6 +16,9 @@ from redrive.core.errors import UserError
 from redrive.deadletters.letter import Letter
 
 TEXT_CHARS_MAX = 60
+INDENT = 14
+"""Where the texts of a letter begin that is shown whole."""
+
 ID_CHARS = 12
 """How much of the end of a message's id tells letters apart. Here its beginning is the time."""
 
@@ -68,7 +71,8 @@ def _show_one(place: Place, queue: str, message_id: str, evidences: Evidences | 
     console = Console(highlight=False)
     console.print(f"[bold]letter {escape(letter.message_id)}[/bold]")
     for name, told in _lines(letter):
-        console.print(f"  {name:<12}{escape(printable(told))}", soft_wrap=True)
+        text = printable(told).replace("\n", "\n" + " " * INDENT)
+        console.print(f"  {name:<12}{escape(text)}", soft_wrap=True)
     if evidence is not None:
         told = f"{evidence.log_group}, request {evidence.request_id}: {evidence.certainty.value}"
         console.print(f"  {'error from':<12}{escape(told)}", soft_wrap=True)
@@ -86,7 +90,7 @@ def _lines(letter: Letter) -> list[tuple[str, str]]:
         ("of", f"{letter.origin.value} {letter.source_arn}"),
         ("inside", ", in ".join(told["wraps"])),
         ("sent", told["sent_at"] or ""),
-        ("received", f"{letter.received} times"),
+        ("received", f"{letter.received} time{'' if letter.received == 1 else 's'}"),
         ("error", ": ".join(filter(None, (failure.code, failure.message)))),
         ("ended by", failure.condition),
         ("attempts", str(failure.attempts or "")),

@@ -47,8 +47,8 @@ def look_at(place: Place, queue: str, most: int | None = None) -> Iterator[tuple
         click.echo(f"{depth.hidden} letters are hidden: somebody has received them. They are not read.", err=True)
     for reader in readers_of(place.client, depth.arn):
         click.echo(
-            f"Function {reader['name']} reads this queue: a letter for which it returns without an error is deleted, "
-            "whether or not it was sent on. Stop it while you work:\n"
+            f"Function {reader['name']} reads this queue: a letter for which it returns without an error\n"
+            "is deleted, whether or not it was sent on. Stop it while you work:\n"
             f"  aws lambda update-event-source-mapping --no-enabled --uuid {reader['arn']}",
             err=True,
         )

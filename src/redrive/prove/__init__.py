@@ -135,6 +135,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                surroundings.py  the process as a run sees it: virtual time, seeded randomness, no network
                clients.py    the handler's boto3 clients, made once
                sessions.py   its boto3 sessions, made quickly
+               garbage.py    cycles are looked for seldom: a search keeps nearly all that it makes
                exchange.py   a request over HTTP and its answer, as values
                http.py       requests of http.client and what stands on it: urllib, urllib3, requests
                http_async.py requests of httpcore (httpx) and aiohttp

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import threading
 from dataclasses import replace
+from queue import SimpleQueue
 
 import pytest
 
@@ -13,6 +16,7 @@ from redrive.prove.process.subject import NamedSubject
 from redrive.prove.proving import prove
 from redrive.prove.search import processes
 from redrive.prove.search.options import Options
+from redrive.prove.search.order import Played
 from tests.unit.prove.conftest import example
 from tests.unit.prove.test_differential import told
 
@@ -51,6 +55,20 @@ def test_search_that_is_stopped_has_what_it_has_come_to() -> None:
     verdict = prove(example("safe"), Options(faults=2, jobs=2), may_go_on=lambda: next(left, None) is not None)
 
     assert (verdict.bounds.histories, verdict.bounds.complete_faults, verdict.bounds.is_finished) == (40, 1, False)
+
+
+def test_process_that_has_ended_is_told_nothing_more() -> None:
+    """Its last words wait to be read: they say why it has ended."""
+    ours, theirs = multiprocessing.Pipe()
+    done: SimpleQueue[processes._Done | None] = SimpleQueue()
+    child = processes._Child(0, ours, threading.Thread(), done)  # noqa: SLF001
+    done.put(processes._Done(0, 0, Played(), (), Bug("the judge is at a loss")))  # noqa: SLF001
+    theirs.close()
+
+    child.order(stands=True)
+
+    with pytest.raises(Bug, match="at a loss"):
+        child.next(0, 0)
 
 
 def test_error_in_a_process_is_that_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,6 +104,8 @@ class _Child:
 
     pid: int
     orders: _Pipe
+    reader: threading.Thread
+    """Reads what it has played into `done`, until it has ended."""
     done: SimpleQueue[_Done | None]
     pending: list[tuple[Key, bool]] = field(default_factory=list)
     """The moments that it is not told of yet."""
@@ -112,9 +114,10 @@ class _Child:
     taken: int = 0
 
     def order(self, *, stands: bool) -> None:
-        """Tell the child about the history that is taken up."""
+        """Tell the child about the history that is taken up. One that has ended says why with its next history."""
         marks, self.pending = self.pending, []
-        self.orders.send(_Order(marks, stands))
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.orders.send(_Order(marks, stands))
 
     def next(self, number: int, turn: int) -> _Done:
         """A history that it has played. Errors: as the child met them."""
@@ -187,6 +190,7 @@ def _children(search: Search, first: Stem, jobs: int) -> Iterator[Sequence[_Chil
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child.pid, signal.SIGKILL)
             os.waitpid(child.pid, 0)
+            child.reader.join()  # It may be in the middle of a history.
             child.orders.close()
 
 
@@ -213,8 +217,9 @@ def _forked(search: Search, first: Stem, number: int, jobs: int) -> _Child:
                 done.put(cast("_Done", ours.recv()))
         done.put(None)
 
-    threading.Thread(target=read, daemon=True).start()
-    return _Child(pid, ours, done)
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    return _Child(pid, ours, reader, done)
 
 
 class _Ahead:

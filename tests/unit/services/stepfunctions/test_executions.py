@@ -205,9 +205,11 @@ def test_tasks_are_counted_with_their_times(machines: Machines) -> None:
     """By function, by activity and by integration, under the names of AWS's page."""
     function = machines.function("f", lambda event, _: event)
     activity = machines.sfn.create_activity(name="work")["activityArn"]
-    sends = {"Type": "Task", "Resource": "arn:aws:states:::sqs:sendMessage", "Parameters": {"MessageBody": "x"}}
     url = machines.world.client("sqs").create_queue(QueueName="q")["QueueUrl"]
-    sends["Parameters"] = {"QueueUrl": url, "MessageBody": "x"}
+    sends = {
+        "Type": "Task", "Resource": "arn:aws:states:::sqs:sendMessage",
+        "Parameters": {"QueueUrl": url, "MessageBody": "x"},
+    }  # fmt: skip
     refused = {**sends, "Parameters": {"QueueUrl": f"{url}-gone", "MessageBody": "x"}}
     caught = {"Catch": [{"ErrorEquals": ["States.ALL"], "Next": "Last"}]}
     machines.start(
@@ -230,7 +232,7 @@ def test_tasks_are_counted_with_their_times(machines: Machines) -> None:
         "ActivityScheduleTime": 5_000, "ActivityRunTime": 7_000, "ActivityTime": 12_000,
         "ActivitiesScheduled": 1, "ActivitiesStarted": 1, "ActivitiesSucceeded": 1,
     }  # fmt: skip
-    sent = counted(machines, "ServiceIntegrationResourceArn", sends["Resource"])
+    sent = counted(machines, "ServiceIntegrationResourceArn", "arn:aws:states:::sqs:sendMessage")
     assert (sent["ServiceIntegrationsScheduled"], sent["ServiceIntegrationsStarted"]) == (2, 2)
     assert (sent["ServiceIntegrationsSucceeded"], sent["ServiceIntegrationsFailed"]) == (1, 1)
 
