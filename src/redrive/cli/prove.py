@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 from rich.console import Console
@@ -102,13 +103,10 @@ def command(
     of a call: --ignore 'dynamodb:UpdateItem:reports#attempts'.
     """
     _require_one_subject(handler, system, entrance)
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        click.echo(f"proving {handler or system or template or Path.cwd().name}", err=True)
-    with console.status("loading the engine"):  # It has all services, and loading them takes a second.
-        from redrive.prove.calls.given import NOTHING_GIVEN, read_given
-        from redrive.prove.project.environment import FILE, pairs_of
-        from redrive.prove.search.options import FAULTS_DEFAULT, FAULTS_OF_SYSTEMS, Options
+    _load_engine(handler or system or template or Path.cwd().name)
+    from redrive.prove.calls.given import NOTHING_GIVEN, read_given
+    from redrive.prove.project.environment import FILE, pairs_of
+    from redrive.prove.search.options import FAULTS_DEFAULT, FAULTS_OF_SYSTEMS, Options
 
     template = system or template
     _require_template(rule, template)
@@ -131,32 +129,24 @@ def command(
         given = _configured(found, config_env) | given_parameters
         return replace(options, template=found, function=logical_id, parameters=given, label=label)
 
-    if system is not None and is_all:
-        found = _entrances(system, options)
+    def prove_each(found: Sequence[Provable], options_for: Callable[[Provable], Options]) -> NoReturn:
         _require_one_function(len(found), events or None, save_event, export, choices.reason, entrance)
+        raise SystemExit(_prove_whole(found, options_for, budget, output, outputs, pass_at))
 
-        def of_entrance(target: Provable) -> Options:
-            return replace(options, entrance=target.entrance, label=target.label)
-
-        raise SystemExit(_prove_whole(found, of_entrance, budget, output, outputs, pass_at))
+    if system is not None and is_all:
+        prove_each(_entrances(system, options), lambda one: replace(options, entrance=one.entrance, label=one.label))
     if handler is None and rule is None and system is None:
         targets = _targets(template, function, options_of, is_all=is_all)
         if len(targets) > 1 or is_all:
-            _require_one_function(len(targets), events or None, save_event, export, choices.reason)
-
-            def of_function(target: Provable) -> Options:
-                return options_of(target.template, target.function, target.label)
-
-            raise SystemExit(_prove_whole(targets, of_function, budget, output, outputs, pass_at))
+            prove_each(targets, lambda one: options_of(one.template, one.function, one.label))
         handler = targets[0].handler or None
         options = options_of(targets[0].template, targets[0].function, targets[0].label)
     elif function and template is None:
         meant = _targets(None, function, options_of, is_all=False)[0]
         options = options_of(meant.template, meant.function, meant.label)
+    subject = _subject(handler, root)
     raise SystemExit(
-        _prove_one(
-            _subject(handler, root), options, budget, outputs, choices, output=output, export=export, pass_at=pass_at
-        )
+        _prove_one(subject, options, budget, outputs, choices, output=output, export=export, pass_at=pass_at)
     )
 
 
@@ -247,6 +237,15 @@ def _proved(
     if options.is_system:
         return prove_system(options, progress=progress, may_go_on=may_go_on)
     return prove(subject, options, progress=progress, may_go_on=may_go_on)
+
+
+def _load_engine(subject: object) -> None:
+    """Import the engine, and say so: it has all services, which takes a second."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        click.echo(f"proving {subject}", err=True)
+    with console.status("loading the engine"):
+        import_module("redrive.prove.search.options")
 
 
 def _require_one_subject(handler: str | None, system: Path | None, entrance: str | None) -> None:
