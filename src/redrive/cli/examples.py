@@ -23,6 +23,10 @@ EXAMPLES = {
         "Programs with Celery, aioboto3, Powertools and the SDK for JavaScript, unchanged.",
         "Their README says what to install: {path}/README.md",
     ),
+    "dead-letter-mistakes": (
+        "Eight mistakes that articles on dead letters make, and where redrive dlq says so.",
+        "Run it: python {path}/run.py",
+    ),
     "dead-letter-watch": (
         "A function that looks at a dead-letter queue on a schedule, and tells a topic what is in it and why.",
         "Its README says how to deploy it: {path}/README.md",

@@ -50,6 +50,14 @@ BODIES = {
     "/_redrive/answers/{token}": b"{}",
     "/_redrive/clock": b'{"advance_s": 60}',
     "/_redrive/faults": json.dumps(FAULT).encode(),
+    "/_redrive/redrives": json.dumps(
+        {
+            "plan": "plan.json",
+            "queue": "arn:aws:sqs:us-east-1:000000000000:dead",
+            "to": "arn:aws:sqs:us-east-1:000000000000:orders",
+            "letters": [{"message_id": "m-1", "sent_as": "m-2"}],
+        }
+    ).encode(),
     "/_redrive/schedules/trigger": b'{"schedule": "nightly"}',
 }
 

@@ -26,9 +26,10 @@ from redrive.core.clock import SECOND_MS, Instant
 from redrive.core.errors import UserError
 from redrive.prove.process.surroundings import Sleep, replaced
 
-LOOKS_S = 0.05
-LOOKS_MAX = 40
-"""How often, and how long each time, a wait that a thread which runs on by itself may end is polled: 2 s in all."""
+LOOK_S = 0.05
+"""How long a wait with a timeout is left to threads that run on by themselves, before virtual time passes."""
+PATIENCE_S = 2.0
+"""The same for a wait without a timeout. It is one wait: between two, the end of the wait could be missed."""
 
 _MEND = "Prove it with one thread: with a pool of the handler's own replaced, or with a concurrency of 1."
 
@@ -201,10 +202,9 @@ class Threads:
     def _wait(self, condition: threading.Condition, timeout: float | None) -> bool:
         self._leave()
         # Without a timeout somebody has to end the wait: perhaps a thread that a library has started by itself.
-        look = LOOKS_S if timeout is None or any(thread.is_alive() for thread in self._strangers) else 0
-        for _ in range(LOOKS_MAX if timeout is None and look else 1):
-            if look and self._wait_really(condition, look):
-                return True
+        is_left = timeout is None or any(thread.is_alive() for thread in self._strangers)
+        if is_left and self._wait_really(condition, PATIENCE_S if timeout is None else LOOK_S):
+            return True
         self._let_pass(lambda: None, timeout)
         return False
 

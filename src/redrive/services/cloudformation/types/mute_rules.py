@@ -5,7 +5,7 @@ Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/a
 
 from __future__ import annotations
 
-from redrive.core.clock import Instant, parse_instant
+from redrive.core.clock import Instant, format_instant, parse_instant
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.services.cloudformation.types.resource import Existing, Place, ResourceType, tag_changes
@@ -22,8 +22,13 @@ def _put(place: Place, name: str, properties: Document, tags: object = None) -> 
         "cloudwatch", "PutAlarmMuteRule", Name=name, Tags=tags, StartDate=_instant(properties, "StartDate"),
         ExpireDate=_instant(properties, "ExpireDate"), **settings,
     )  # fmt: skip
-    arn = str(place.call("cloudwatch", "GetAlarmMuteRule", AlarmMuteRuleName=name)["AlarmMuteRuleArn"])
-    return Existing(arn, properties, {"Arn": arn})
+    made = place.call("cloudwatch", "GetAlarmMuteRule", AlarmMuteRuleName=name)
+    arn = str(made["AlarmMuteRuleArn"])
+    attributes = {
+        "Arn": arn, "Status": made["Status"], "MuteType": made["MuteType"],
+        "LastUpdatedTimestamp": format_instant(made["LastUpdatedTimestamp"]),
+    }  # fmt: skip
+    return Existing(arn, properties, attributes)
 
 
 def _create(place: Place, properties: Document) -> Existing:
@@ -76,7 +81,7 @@ MUTE_RULE = ResourceType(
     create=_create,
     update=_update,
     delete=_delete,
-    attributes=frozenset({"Arn"}),
+    attributes=frozenset({"Arn", "LastUpdatedTimestamp", "MuteType", "Status"}),
     name_property="Name",
     has_tags=True,
     missing=frozenset({"ResourceNotFound", "ResourceNotFoundException"}),
