@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from redrive.core.errors import UserError
+from redrive.deadletters.envelopes import STATUS_CHANGE
 from redrive.deadletters.sources import Source
 from redrive.languages.template import Node, TemplateError
 from redrive.languages.template.source import read_source
@@ -71,6 +72,8 @@ def sources_in(text: str) -> TemplateSources:
             for place, value in _at(resource.get("Properties"), path):
                 for target in _named(value):
                     found.setdefault(_known(target, resources), []).append(_source(kind, logical_id, place))
+        for target in _told_of_executions(resource, resources):
+            found.setdefault(target, []).append(_source("executions of rule", logical_id, ""))
     for logical_id in [name for name in found if resources.get(name, {}).get("Type") == "AWS::SNS::Topic"]:
         passed = found.pop(logical_id)
         for endpoint in _subscribed(resources, logical_id):
@@ -146,6 +149,19 @@ def _named(value: Node) -> Iterator[str]:
             return
         case _:
             yield json.dumps(value, ensure_ascii=False)
+
+
+def _told_of_executions(resource: Mapping[str, Node], resources: Mapping[str, Mapping[str, Node]]) -> Iterator[str]:
+    """The queues to which a rule sends the events of executions that failed, by the pattern of the rule."""
+    properties = resource.get("Properties")
+    if resource.get("Type") != "AWS::Events::Rule" or not isinstance(properties, dict):
+        return
+    if STATUS_CHANGE not in json.dumps(properties.get("EventPattern"), default=str):
+        return
+    for _, value in _at(properties, ("Targets", "*", "Arn")):
+        for target in (_known(name, resources) for name in _named(value)):
+            if ":sqs:" in target or resources.get(target, {}).get("Type") == "AWS::SQS::Queue":
+                yield target
 
 
 def _known(target: str, resources: Mapping[str, Mapping[str, Node]]) -> str:

@@ -64,6 +64,31 @@ def test_sources_of_sam_are_found_and_both_branches_of_a_condition_count() -> No
     assert sources_in(SAM).elsewhere == {"WorkerDead": ({"kind": "event", "name": "Worker/Orders", "arn": ""},)}
 
 
+EXECUTIONS = """
+Resources:
+  Failed: {Type: AWS::SQS::Queue}
+  Handler: {Type: AWS::Lambda::Function}
+  Failures:
+    Type: AWS::Events::Rule
+    Properties:
+      EventPattern: {source: [aws.states], detail-type: [%s], detail: {status: [FAILED, TIMED_OUT]}}
+      Targets:
+        - {Id: queue, Arn: !GetAtt Failed.Arn}
+        - {Id: function, Arn: !GetAtt Handler.Arn}
+        - {Id: far, Arn: 'arn:aws:sqs:us-east-1:1:far'}
+"""
+
+
+def test_queue_that_a_rule_fills_with_executions_that_failed_is_one_of_dead_letters() -> None:
+    found = sources_in(EXECUTIONS % "Step Functions Execution Status Change")
+
+    assert told(EXECUTIONS % "Step Functions Execution Status Change") == {
+        "Failed": {("executions of rule", "Failures")}
+    }
+    assert set(found.elsewhere) == {"arn:aws:sqs:us-east-1:1:far"}
+    assert told(EXECUTIONS % "Order Placed") == {}
+
+
 def test_names_of_queues_are_those_that_the_template_gives() -> None:
     assert {one.logical_id: one.name for one in sources_in(SAM).queues} == {"Dead": "", "Other": "other"}
 
