@@ -29,8 +29,9 @@ from redrive.prove.search.order import Key, Played, Progress, Searched, Visit, i
 from redrive.prove.search.search import Search
 from redrive.prove.search.stems import Stem
 
-AHEAD_MAX = 24
-"""How many histories a child plays before the parent has taken them up."""
+AHEAD_MAX = 5_000
+"""How many histories a child plays before the parent has taken them up. The parent takes up all that follow from one
+history of a child before those of the next child: with 24, one of two children waited most of the time."""
 
 _ITSELF = -1
 """In place of a child's number: the parent."""
