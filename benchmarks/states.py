@@ -230,6 +230,7 @@ def _waiting(world: World, count: int) -> Iterator[Figure]:
     yield Figure(f"StartExecution of {count:,} that wait", count / spent_s, "per CPU second")
     gc.collect()
     yield Figure(f"memory for {count:,} waiting executions", _rss_mb() - before_mb, "MB")
+    yield Figure("memory of the whole process with them", _rss_mb(), "MB")
     yield Figure(
         f"{count:,} waits that end in the same second", count / _cpu_s(lambda: world.advance(days=2)), "per CPU second"
     )
