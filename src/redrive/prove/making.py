@@ -13,7 +13,8 @@ from pathlib import Path
 
 from redrive.core.documents import Document
 from redrive.core.errors import UserError
-from redrive.prove.calls.given import GivenAnswer
+from redrive.prove.calls.calls import mapping_of
+from redrive.prove.calls.given import GivenAnswer, GivenReply
 from redrive.prove.guess.answer_names import FAILURES, misspelt_names
 from redrive.prove.guess.bindings import variables_for
 from redrive.prove.guess.contents import PLAIN_FILE, FileContent, content_for
@@ -103,6 +104,25 @@ def prepared(subject: Subject | None, options: Options) -> Iterator[World]:
         yield World(proved.name, trigger, saved, assumptions, options.seed, elsewhere, draws, performed, proved)
 
 
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The answers of others that a function of a template needs, and what was guessed of them, for the user."""
+
+    over_http: Document
+    of_services: tuple[GivenReply, ...]
+    guesses: Mapping[str, str]
+
+
+def guessed_answers(options: Options) -> Answers:
+    """The answers with which one function of a template comes through. Errors: UserError as in `prove`."""
+    with contextlib.ExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="redrive-prove-")))
+        made = _Maker(stack, None, options, directory)
+        hints = rehearse(made.set_up, made.asked)
+        guesses = dict(told(one) for one in hints.all if one.mend.at.source == HTTP)
+        return Answers(made.answer_with(hints), replies(hints), guesses)
+
+
 def _played_through(setting: Setting) -> tuple[Saved, Mapping[str, str]] | None:
     """The world before its first message; None if the handler fails in it, or changes nothing."""
     try:
@@ -150,8 +170,12 @@ class _Maker:
             given = replace(given, replies=(*given.replies, *said))
         if not changed:
             return replace(self._options, given=given)
-        answer = GivenAnswer("*", HttpAnswer(body=json.dumps(overlaid(self._web, changed)).encode()))
+        answer = GivenAnswer("*", HttpAnswer(body=json.dumps(self.answer_with(hints)).encode()))
         return replace(self._options, given=replace(given, http=(*given.http, answer)))
+
+    def answer_with(self, hints: Hints) -> Document:
+        """What a request over HTTP is answered with: what the code reads, with these changes."""
+        return {**mapping_of(overlaid(self._web, [one.mend for one in hints.of(HTTP)]))}
 
     def set_up(self, hints: Hints) -> Setting:
         """A new world with these changes."""

@@ -12,17 +12,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from redrive.core.clock import DAY_MS, SECOND_MS
+from redrive.core.documents import Document, dump_json
 from redrive.core.errors import Bug, UserError
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.sources.targets import queue_url
 from redrive.prove.calls.calls import parts_of
+from redrive.prove.calls.given import Given, GivenAnswer
 from redrive.prove.effects.journal import Journal
 from redrive.prove.guess.variables import guessed_value, is_of_aws
+from redrive.prove.making import guessed_answers
 from redrive.prove.play.events import Called, Delivered, Event
 from redrive.prove.play.faults import History
 from redrive.prove.play.performance import Performance
 from redrive.prove.play.transport import Short
 from redrive.prove.process.clients import remembered_clients
+from redrive.prove.process.exchange import HttpAnswer
 from redrive.prove.process.surroundings import is_set
 from redrive.prove.proving import replayed_in, searched_in
 from redrive.prove.search.clean import Clean, play_clean
@@ -122,16 +126,18 @@ def _prepared(options: Options) -> Iterator[World]:
         options.told_events(trigger.bodies)
         saved = stage.save()
 
-        def performed(seed: int) -> Performance:
-            return SystemPerformance(circuit, seed=seed, given=options.given, is_warm=options.warm)
+        def performing(given: Given) -> Callable[[int], Performance]:
+            return lambda seed: SystemPerformance(circuit, seed=seed, given=given, is_warm=options.warm)
 
-        made_up: Mapping[str, str] = {}
-        with contextlib.closing(performed(options.seed)) as performance:
-            performance.stage.load(saved)
-            performance.begin(trigger)
-            with performance.entered(Short(performance.stage)):
-                _play_clean(performance, circuit)
-            made_up = performance.made_up
+        performed = performing(options.given)
+        try:
+            made_up = _played_once(performed(options.seed), trigger, saved, circuit)
+        except UserError:
+            given, told = _answers(options, deployed.parts)
+            if given == options.given:
+                raise
+            performed = performing(given)
+            made_up = {**told, **_played_once(performed(options.seed), trigger, saved, circuit)}
         draws = _draws(performed, trigger, saved, options.seed)
         elsewhere = left_in_another(performed, trigger, saved, options.seed)
         yield World(
@@ -140,6 +146,37 @@ def _prepared(options: Options) -> Iterator[World]:
             told=lambda performance, clean: _told(deployed, entrance, performance.journal, clean),
             roots=[folder for part in deployed.parts.taking_part.values() for folder in part.subject.places],
         )  # fmt: skip
+
+
+def _played_once(
+    performance: Performance, trigger: Trigger, saved: Saved, circuit: Circuit
+) -> Mapping[str, str]:  # fmt: skip
+    """What was made up while the system was played once. Errors: as of `_play_clean`."""
+    with contextlib.closing(performance):
+        performance.stage.load(saved)
+        performance.begin(trigger)
+        with performance.entered(Short(performance.stage)):
+            _play_clean(performance, circuit)
+        return performance.made_up
+
+
+def _answers(options: Options, parts: Parts) -> tuple[Given, Mapping[str, str]]:
+    """The answers of others with which each function comes through by itself, in one document for all requests."""
+    given = options.given
+    body: Document = {}
+    told: dict[str, str] = {}
+    for part in parts.taking_part.values():
+        single = replace(options, is_system=False, entrance=None, rule=None, bodies=None, function=part.name)
+        with contextlib.suppress(UserError):
+            found = guessed_answers(replace(single, told_events=lambda _: None))
+            body |= found.over_http
+            given = replace(given, replies=(*given.replies, *found.of_services))
+            told |= found.guesses
+    if body:
+        text = dump_json(body)
+        given = replace(given, http=(*given.http, GivenAnswer("*", HttpAnswer(body=text.encode()))))
+        told.setdefault("answers over HTTP", f"{text} (--given FILE says another one)")
+    return given, told
 
 
 def _draws(performed: Callable[[int], Performance], trigger: Trigger, saved: Saved, seed: int) -> Draws:

@@ -52,6 +52,23 @@ def test_event_comes_in_where_no_function_of_the_template_sends(tmp_path: Path) 
     assert verdict.bodies == ('{"order":"sample-order"}',)
 
 
+def test_answer_that_one_function_needs_is_made_up_as_in_a_proof_of_the_function(tmp_path: Path) -> None:
+    bills = (
+        "import boto3, json, os, urllib.request\n\ndef handler(event, context):\n"
+        "    order = json.loads(event['Records'][0]['body'])['order']\n"
+        "    response = urllib.request.urlopen(urllib.request.Request('https://pay.example/v1', method='POST'))\n"
+        "    told = json.loads(response.read())\n"
+        "    boto3.client('dynamodb').put_item(TableName=os.environ['TABLE'],"
+        " Item={'id': {'S': order}, 'charge': {'S': told['reference']}})\n"
+    )
+
+    verdict = proved(line(tmp_path, bills), faults=1)
+
+    assert verdict.counterexample is not None
+    assert "https://pay.example/v1" in verdict.sentence + str(verdict.counterexample.violation)
+    assert "reference" in verdict.assumptions["answers over HTTP"]
+
+
 def test_schedule_comes_before_a_queue_and_another_entrance_is_chosen_by_name(tmp_path: Path) -> None:
     schedule = "Daily: {Type: Schedule, Properties: {Schedule: rate(1 day)}}"
     clean = (
