@@ -26,7 +26,6 @@ import boto3
 from redrive.cli.main import main as redrive_command
 
 HERE = Path(__file__).parent
-LISTING = HERE.parent / "events-dead-letters" / "listing.py"
 ACCOUNT = "us-east-1:000000000000"
 RULE = f"arn:aws:events:{ACCOUNT}:rule/files"
 FOR = ("lambda.amazonaws.com", "scheduler.amazonaws.com", "states.amazonaws.com")
@@ -157,6 +156,9 @@ def source_that_no_rule_asks_for(folder: Path) -> dict[str, Any]:
 
 def all_or_nothing(folder: Path) -> dict[str, Any]:
     """One entry of ten fails: the listing deletes none, so that the nine are sent again by each run."""
+    listing = folder / "article" / "listing.py"
+    example = ["examples", "events-dead-letters", "--into", str(listing.parent)]
+    subprocess.run([sys.executable, "-m", "redrive.cli", *example], check=True, stdout=subprocess.DEVNULL)
     url, listed, sent = queue("one-of-ten"), queue("listed"), queue("sent-again")
     details = [*({"key": f"{number}.csv"} for number in range(9)), "no object"]
     letters(listed, *details)
@@ -164,7 +166,7 @@ def all_or_nothing(folder: Path) -> dict[str, Any]:
     target = {"Id": "1", "Arn": f"arn:aws:sqs:{ACCOUNT}:sent-again"}
     client("events").put_targets(Rule="again", Targets=[target])
     for _unused in range(2):
-        subprocess.run([sys.executable, str(LISTING), "listed"], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run([sys.executable, str(listing), "listed"], check=True, stderr=subprocess.DEVNULL)
         advance(60)
     happens = f"after two runs {count(listed)} letters are left, and {count(sent)} events were sent"
     letters(url, *details)

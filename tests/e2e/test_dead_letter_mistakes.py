@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ import pytest
 from redrive.core.log import SilentLog
 from redrive.gateway.server import Options, running
 
-RUN = Path(__file__).parents[2] / "examples" / "dead-letter-mistakes" / "run.py"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "dead-letter-mistakes"
 
 
 @pytest.fixture(scope="module")
-def told() -> dict[str, Any]:
-    """What the example prints, by the first words of each mistake."""
-    spec = importlib.util.spec_from_file_location("dead_letter_mistakes", RUN)
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the example prints where it stands alone, by the first words of each mistake."""
+    copied = shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("alone") / EXAMPLE.name)
+    spec = importlib.util.spec_from_file_location("dead_letter_mistakes", copied / "run.py")
     assert spec is not None
     assert spec.loader is not None
     example = importlib.util.module_from_spec(spec)
