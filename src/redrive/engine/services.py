@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from redrive.core.arn import Arn
 from redrive.core.clock import Instant
+from redrive.core.connected_calls import ConnectedCall
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.leniency import OnUnknown
@@ -23,10 +24,9 @@ from redrive.delivery.operation import (
     StreamedOutside,
     Wait,
 )
-from redrive.delivery.sources.stream_sources import StartingPoint, StreamSource
+from redrive.delivery.sources.stream_sources import StartingPoint
 from redrive.engine.registry import Registry
-from redrive.engine.streams import STREAM_SOURCES
-from redrive.services.events import connected, own_events
+from redrive.services.events import own_events
 from redrive.services.iam import access
 from redrive.services.logs import vending
 from redrive.services.sqs import sending
@@ -39,8 +39,6 @@ class BoundServices:
     assume_role = staticmethod(access.assume_role)
     authorize = staticmethod(access.authorize)
     holder_id = staticmethod(access.holder_id)
-    connection = staticmethod(connected.connection)
-    connection_refused = staticmethod(connected.connection_refused)
     publish_event = staticmethod(own_events.publish_event)
     publish_read_call = staticmethod(own_events.publish_read_call)
     announce_queues = staticmethod(sending.announce_queues)
@@ -52,11 +50,9 @@ class BoundServices:
     def __init__(
         self, registry: Registry, *, limits: Limits = Limits.STRICT, has_rates: bool = False,
         on_unknown: OnUnknown = OnUnknown.REFUSE,
-        streams: Sequence[StreamSource] = STREAM_SOURCES,
     ) -> None:  # fmt: skip
         self.limits = limits
         self.has_rates = has_rates
-        self._streams = {source.service: source for source in streams}
         self.on_unknown = on_unknown
         self._registry = registry
 
@@ -110,11 +106,26 @@ class BoundServices:
         self._registry.record_inner(tx, caller, service, operation, params, answer)
         return answer
 
+    def connection(self, tx: Transaction, caller: Caller, arn: str) -> ConnectedCall | None:
+        """What a connection adds to a call over HTTP."""
+        from redrive.services.events import connected
+
+        return connected.connection(tx, caller, arn)
+
+    def connection_refused(self, tx: Transaction, arn: str, headers: Sequence[tuple[str, str]]) -> None:
+        """Have a connection's token renewed."""
+        from redrive.services.events import connected
+
+        connected.connection_refused(tx, arn, headers)
+
     def begin_reading(
         self, tx: Transaction, caller: Caller, stream_arn: str, start: str, at: Instant | None
     ) -> Mapping[str, int]:
         """The shards of a stream, with the positions of a new reader."""
-        source = self._streams.get(Arn.parse(stream_arn).service)
+        from redrive.engine.streams import STREAM_SOURCES
+
+        service = Arn.parse(stream_arn).service
+        source = next((one for one in STREAM_SOURCES if one.service == service), None)
         if source is None:
             raise ServiceError("ResourceNotFoundException", f"Stream not found: {stream_arn}")
         shards = source.shards(tx, caller, stream_arn)

@@ -84,7 +84,7 @@ def redrive_factory(pytestconfig: pytest.Config) -> WorldFactory:
         refuse_windows()
         from redrive.core.clock import parse_instant  # noqa: PLC0415 - see the module's docstring.
         from redrive.core.limits import Rates  # noqa: PLC0415 - as above.
-        from redrive.engine.build import Settings  # noqa: PLC0415 - as above.
+        from redrive.engine.settings import Settings  # noqa: PLC0415 - as above.
         from redrive.testing.surroundings import region_of  # noqa: PLC0415 - as above.
         from redrive.testing.world import DEFAULT_ACCOUNT, START, World  # noqa: PLC0415 - as above.
 
