@@ -30,6 +30,7 @@ from redrive.core.garbage import not_collected
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from redrive.packaging.kept import Kept
     from redrive.prove.judge.judge import Invariant
     from redrive.prove.process.subject import NamedSubject
     from redrive.prove.search.options import Options
@@ -109,6 +110,7 @@ def command(
     """
     _require_one_subject(handler, system, entrance)
     _load_engine(handler or system or template or Path.cwd().name, is_system=system is not None)
+    from redrive.packaging.kept import KeptInProject
     from redrive.prove.calls.given import NOTHING_GIVEN, read_given
     from redrive.prove.project.environment import FILE, pairs_of
     from redrive.prove.search.options import FAULTS_DEFAULT, FAULTS_OF_SYSTEMS, Options
@@ -124,7 +126,7 @@ def command(
         event_type=event_type, rule=rule, told_events=_saver(save_event), bodies=_bodies(events),
         parameters=_configured(template, config_env) | given_parameters, effects=effects, ignored=ignored,
         ledgers=ledgers, invariants=tuple(map(_invariant, invariants)), stable_results=stable_results,
-        jobs=jobs, given=NOTHING_GIVEN if given is None else read_given(given),
+        jobs=jobs, kept=KeptInProject(Path.cwd()), given=NOTHING_GIVEN if given is None else read_given(given),
     )  # fmt: skip
     options = choices.applied_to(options)
     _require_searched(pass_at, options.faults)
@@ -141,13 +143,13 @@ def command(
     if system is not None and is_all:
         prove_each(_entrances(system, options), lambda one: replace(options, entrance=one.entrance, label=one.label))
     if handler is None and rule is None and system is None:
-        targets = _targets(template, function, options_of, is_all=is_all)
+        targets = _targets(template, function, options_of, options.kept, is_all=is_all)
         if len(targets) > 1 or is_all:
             prove_each(targets, lambda one: options_of(one.template, one.function, one.label))
         handler = targets[0].handler or None
         options = options_of(targets[0].template, targets[0].function, targets[0].label)
     elif function and template is None:
-        meant = _targets(None, function, options_of, is_all=False)[0]
+        meant = _targets(None, function, options_of, options.kept, is_all=False)[0]
         options = options_of(meant.template, meant.function, meant.label)
     subject = _subject(handler, root)
     raise SystemExit(
@@ -310,15 +312,16 @@ def _subject(handler: str | None, root: Path | None) -> NamedSubject | None:
 
 
 def _targets(
-    template: Path | None, function: str, options_of: Callable[[Path | None, str], Options], *, is_all: bool
-) -> list[Provable]:
+    template: Path | None, function: str, options_of: Callable[[Path | None, str], Options], kept: Kept, *,
+    is_all: bool,
+) -> list[Provable]:  # fmt: skip
     """What is to be proved if no handler is named: the functions of the project, or its handlers. Errors: UserError."""
     from redrive.prove.project.finding import find_templates, hint_for
     from redrive.prove.whole import chosen_target, handler_targets, targets_of
 
     here = Path.cwd()
     templates = find_templates(here) if template is None else [template]
-    targets = targets_of(templates, lambda file: options_of(file, "").parameters)
+    targets = targets_of(templates, lambda file: options_of(file, "").parameters, kept)
     if function:
         return [chosen_target(targets, function)]
     if targets:

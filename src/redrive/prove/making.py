@@ -261,7 +261,7 @@ def _meant(subject: Subject | None, options: Options, directory: Path) -> Chosen
         return None
     return chosen(
         options.template, options.parameters, subject, directory, logical_id=options.function, kind=options.trigger,
-        rule=options.rule,
+        rule=options.rule, kept=options.kept,
     )  # fmt: skip
 
 
