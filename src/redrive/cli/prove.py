@@ -16,10 +16,12 @@ from rich.console import Console
 from redrive.cli.prove_choices import Choices, choice_options
 from redrive.cli.prove_outputs import Outputs, output_options, write_file
 from redrive.cli.prove_progress import (
+    FIRST_RUN,
     INTERRUPTED,
     LIVE_EVERY_MS,
     PROGRESS_EVERY_MS,
     Budget,
+    cropped,
     print_line,
     progress_told_by,
 )
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from redrive.prove.tell.verdict import Verdict
     from redrive.prove.whole import Provable
 
+FUNCTIONS_TOLD_MAX = 5
+"""So many functions of a project are named before they are proved."""
 HANDLERS_MAX = 5
 """So many handlers without a template are proved one after the other; more are listed."""
 TRIGGERS = (
@@ -109,7 +113,8 @@ def command(
     of a call: --ignore 'dynamodb:UpdateItem:reports#attempts'.
     """
     _require_one_subject(handler, system, entrance)
-    _load_engine(handler or system or template or Path.cwd().name, is_system=system is not None)
+    templates = _templates(system or template, is_looked_for=handler is None or bool(function))
+    _load_engine(handler or ", ".join(map(_shown, templates)) or Path.cwd().name, is_system=system is not None)
     from redrive.packaging.kept import KeptInProject
     from redrive.prove.calls.given import NOTHING_GIVEN, read_given
     from redrive.prove.project.environment import FILE, pairs_of
@@ -143,13 +148,13 @@ def command(
     if system is not None and is_all:
         prove_each(_entrances(system, options), lambda one: replace(options, entrance=one.entrance, label=one.label))
     if handler is None and rule is None and system is None:
-        targets = _targets(template, function, options_of, options.kept, is_all=is_all)
+        targets = _targets(templates, function, options_of, options.kept, is_named=template is not None, is_all=is_all)
         if len(targets) > 1 or is_all:
             prove_each(targets, lambda one: options_of(one.template, one.function, one.label))
         handler = targets[0].handler or None
         options = options_of(targets[0].template, targets[0].function, targets[0].label)
     elif function and template is None:
-        meant = _targets(None, function, options_of, options.kept, is_all=False)[0]
+        meant = _targets(templates, function, options_of, options.kept, is_named=False, is_all=False)[0]
         options = options_of(meant.template, meant.function, meant.label)
     subject = _subject(handler, root)
     raise SystemExit(
@@ -205,8 +210,8 @@ def _prove_one(
 
     console = Console(stderr=True)
     begun_at = monotonic_ms()
-    with budget.interruptible(), console.status("the first run, in which nothing goes wrong") as status:
-        live = progress_told_by(status.update, LIVE_EVERY_MS)
+    with budget.interruptible(), console.status(FIRST_RUN) as status:
+        live = progress_told_by(lambda text: status.update(cropped(text, console.width)), LIVE_EVERY_MS)
         progress = live if console.is_terminal else progress_told_by(print_line, PROGRESS_EVERY_MS)
         try:
             verdict = _proved(subject, options, progress, budget.begin())
@@ -256,7 +261,7 @@ def _load_engine(subject: object, *, is_system: bool) -> None:
     console = Console(stderr=True)
     if not console.is_terminal:
         click.echo(f"proving {subject}", err=True)
-    with console.status("loading the engine"), not_collected(), _without_pytest():
+    with console.status(f"{subject}: loading the engine"), not_collected(), _without_pytest():
         for name in modules:
             import_module(name)
 
@@ -311,25 +316,42 @@ def _subject(handler: str | None, root: Path | None) -> NamedSubject | None:
     return None if handler is None else subject_of(handler, Path.cwd(), imports=root)
 
 
+def _templates(template: Path | None, *, is_looked_for: bool) -> list[Path]:
+    """The template that the user has named, or those of the project, if they are looked for. Errors: UserError."""
+    if template is not None or not is_looked_for:
+        return [] if template is None else [template]
+    with not_collected():
+        from redrive.prove.project.finding import find_templates
+    return find_templates(Path.cwd())
+
+
+def _shown(file: Path) -> str:
+    return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
+
+
 def _targets(
-    template: Path | None, function: str, options_of: Callable[[Path | None, str], Options], kept: Kept, *,
-    is_all: bool,
+    templates: Sequence[Path], function: str, options_of: Callable[[Path | None, str], Options], kept: Kept, *,
+    is_named: bool, is_all: bool,
 ) -> list[Provable]:  # fmt: skip
-    """What is to be proved if no handler is named: the functions of the project, or its handlers. Errors: UserError."""
-    from redrive.prove.project.finding import find_templates, hint_for
+    """What is to be proved if no handler is named: the functions of the project, or its handlers. Errors: UserError.
+
+    `is_named`: the user has named the template.
+    """
+    from redrive.prove.project.finding import hint_for
     from redrive.prove.whole import chosen_target, handler_targets, targets_of
 
     here = Path.cwd()
-    templates = find_templates(here) if template is None else [template]
     targets = targets_of(templates, lambda file: options_of(file, "").parameters, kept)
     if function:
         return [chosen_target(targets, function)]
     if targets:
-        if template is None:
-            names = ", ".join(str(file.relative_to(here)) for file in templates if file.is_relative_to(here))
-            click.echo(f"Found {names} with {len(targets)} function{'s' if len(targets) > 1 else ''}.", err=True)
+        if not is_named:
+            names, count = ", ".join(map(_shown, templates)), len(targets)
+            labels = ", ".join(one.label for one in targets[:FUNCTIONS_TOLD_MAX])
+            more = f" and {count - FUNCTIONS_TOLD_MAX} more" if count > FUNCTIONS_TOLD_MAX else ""
+            click.echo(f"Found {names} with {count} function{'s' if count > 1 else ''}: {labels}{more}.", err=True)
         return targets
-    hint = hint_for(here) if template is None else f"The template {template} has no function."
+    hint = f"The template {templates[0]} has no function." if is_named else hint_for(here)
     handlers = handler_targets(here)
     if not handlers:
         raise UserError(
@@ -377,10 +399,14 @@ def _prove_whole(
     with budget.interruptible(), console.status("") as status:
 
         def progress(target: Provable) -> Progress:
-            status.update(target.label)
-            if console.is_terminal:
-                return progress_told_by(lambda text: status.update(f"{target.label}: {text}"), LIVE_EVERY_MS)
-            return progress_told_by(print_line, PROGRESS_EVERY_MS)
+            if not console.is_terminal:
+                return progress_told_by(print_line, PROGRESS_EVERY_MS)
+
+            def show(text: str) -> None:
+                status.update(cropped(f"{target.label}: {text}", console.width))
+
+            show(FIRST_RUN)
+            return progress_told_by(show, LIVE_EVERY_MS)
 
         rows = prove_all(
             targets, options_of, now_ms=monotonic_ms, progress=progress, may_go_on=budget.begin, told=tell,
