@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +13,7 @@ import click
 from rich.console import Console
 
 from redrive.cli.prove_choices import Choices, choice_options
+from redrive.cli.prove_loading import load_engine
 from redrive.cli.prove_outputs import Outputs, output_options, write_file
 from redrive.cli.prove_progress import (
     FIRST_RUN,
@@ -26,11 +26,11 @@ from redrive.cli.prove_progress import (
     progress_told_by,
 )
 from redrive.cli.prove_report import print_verdict
+from redrive.cli.prove_targets import entrances_of, shown, targets_of, templates_of
 from redrive.core.errors import UserError
-from redrive.core.garbage import not_collected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from redrive.packaging.kept import Kept
     from redrive.prove.judge.judge import Invariant
@@ -42,16 +42,10 @@ if TYPE_CHECKING:
     from redrive.prove.tell.verdict import Verdict
     from redrive.prove.whole import Provable
 
-FUNCTIONS_TOLD_MAX = 5
-"""So many functions of a project are named before they are proved."""
-HANDLERS_MAX = 5
-"""So many handlers without a template are proved one after the other; more are listed."""
 TRIGGERS = (
     "sqs", "fifo", "eventbridge", "schedule", "lambda", "s3", "sns", "kinesis", "dynamodb", "task", "api",
 )  # fmt: skip
 """The values of `redrive.prove.stage.trigger.Kind`, which is imported when a proof begins."""
-_MODULES = ("redrive.prove.search.options", "redrive.prove.whole", "redrive.cli.prove_result")
-"""What each proof needs before its verdict."""
 
 
 @click.command()
@@ -113,9 +107,8 @@ def command(
     of a call: --ignore 'dynamodb:UpdateItem:reports#attempts'.
     """
     _require_one_subject(handler, system, entrance)
-    templates = _templates(system or template, is_looked_for=handler is None or bool(function))
-    _load_engine(handler or ", ".join(map(_shown, templates)) or Path.cwd().name, is_system=system is not None)
-    from redrive.packaging.kept import KeptInProject
+    templates = templates_of(system or template, is_looked_for=handler is None or bool(function))
+    load_engine(handler or ", ".join(map(shown, templates)) or Path.cwd().name, is_system=system is not None)
     from redrive.prove.calls.given import NOTHING_GIVEN, read_given
     from redrive.prove.project.environment import FILE, pairs_of
     from redrive.prove.search.options import FAULTS_DEFAULT, FAULTS_OF_SYSTEMS, Options
@@ -123,7 +116,7 @@ def command(
     template = system or template
     _require_template(rule, template)
     given_parameters = pairs_of(parameters, "--parameter")
-    options = Options(
+    options = choices.applied_to(Options(
         faults=(FAULTS_DEFAULT if system is None else FAULTS_OF_SYSTEMS) if faults is None else faults,
         is_system=system is not None, entrance=entrance, seed=seed, template=template,
         trigger=_kind(trigger, event_type, template), function=function,
@@ -131,9 +124,8 @@ def command(
         event_type=event_type, rule=rule, told_events=_saver(save_event), bodies=_bodies(events),
         parameters=_configured(template, config_env) | given_parameters, effects=effects, ignored=ignored,
         ledgers=ledgers, invariants=tuple(map(_invariant, invariants)), stable_results=stable_results,
-        jobs=jobs, kept=KeptInProject(Path.cwd()), given=NOTHING_GIVEN if given is None else read_given(given),
-    )  # fmt: skip
-    options = choices.applied_to(options)
+        jobs=jobs, kept=_kept(), given=NOTHING_GIVEN if given is None else read_given(given),
+    ))  # fmt: skip
     _require_searched(pass_at, options.faults)
     budget = Budget(seconds)
 
@@ -146,20 +138,29 @@ def command(
         raise SystemExit(_prove_whole(found, options_for, budget, output, outputs, pass_at))
 
     if system is not None and is_all:
-        prove_each(_entrances(system, options), lambda one: replace(options, entrance=one.entrance, label=one.label))
+        prove_each(entrances_of(system, options), lambda one: replace(options, entrance=one.entrance, label=one.label))
     if handler is None and rule is None and system is None:
-        targets = _targets(templates, function, options_of, options.kept, is_named=template is not None, is_all=is_all)
+        targets = targets_of(
+            templates, function, options_of, options.kept, is_named=template is not None, is_all=is_all
+        )
         if len(targets) > 1 or is_all:
             prove_each(targets, lambda one: options_of(one.template, one.function, one.label))
         handler = targets[0].handler or None
         options = options_of(targets[0].template, targets[0].function, targets[0].label)
     elif function and template is None:
-        meant = _targets(templates, function, options_of, options.kept, is_named=False, is_all=False)[0]
+        meant = targets_of(templates, function, options_of, options.kept, is_named=False, is_all=False)[0]
         options = options_of(meant.template, meant.function, meant.label)
     subject = _subject(handler, root)
     raise SystemExit(
         _prove_one(subject, options, budget, outputs, choices, output=output, export=export, pass_at=pass_at)
     )
+
+
+def _kept() -> Kept:
+    """The place in this project where results are kept that follow from their input alone."""
+    from redrive.packaging.kept import KeptInProject
+
+    return KeptInProject(Path.cwd())
 
 
 def _bodies(files: Sequence[Path]) -> tuple[str, ...] | None:
@@ -255,30 +256,6 @@ def _proved(
         return prove(subject, options, progress=progress, may_go_on=may_go_on)
 
 
-def _load_engine(subject: object, *, is_system: bool) -> None:
-    """Import what a proof needs, and say so: that takes half of a second."""
-    modules = [*_MODULES, "redrive.prove.system.proving" if is_system else "redrive.prove.proving"]
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        click.echo(f"proving {subject}", err=True)
-    with console.status(f"{subject}: loading the engine"), not_collected(), _without_pytest():
-        for name in modules:
-            import_module(name)
-
-
-@contextmanager
-def _without_pytest() -> Iterator[None]:
-    """While entered, time-machine imports no pytest, for which it has a plugin: no test runs in this process."""
-    if "pytest" in sys.modules:
-        yield
-        return
-    sys.modules["pytest"] = None  # type: ignore[assignment] # Importing it fails then.
-    try:
-        yield
-    finally:
-        del sys.modules["pytest"]
-
-
 def _require_one_subject(handler: str | None, system: Path | None, entrance: str | None) -> None:
     if handler is not None and system is not None:
         raise UserError(
@@ -314,69 +291,6 @@ def _subject(handler: str | None, root: Path | None) -> NamedSubject | None:
     from redrive.prove.process.subject import subject_of
 
     return None if handler is None else subject_of(handler, Path.cwd(), imports=root)
-
-
-def _templates(template: Path | None, *, is_looked_for: bool) -> list[Path]:
-    """The template that the user has named, or those of the project, if they are looked for. Errors: UserError."""
-    if template is not None or not is_looked_for:
-        return [] if template is None else [template]
-    with not_collected():
-        from redrive.prove.project.finding import find_templates
-    return find_templates(Path.cwd())
-
-
-def _shown(file: Path) -> str:
-    return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
-
-
-def _targets(
-    templates: Sequence[Path], function: str, options_of: Callable[[Path | None, str], Options], kept: Kept, *,
-    is_named: bool, is_all: bool,
-) -> list[Provable]:  # fmt: skip
-    """What is to be proved if no handler is named: the functions of the project, or its handlers. Errors: UserError.
-
-    `is_named`: the user has named the template.
-    """
-    from redrive.prove.project.finding import hint_for
-    from redrive.prove.whole import chosen_target, handler_targets, targets_of
-
-    here = Path.cwd()
-    targets = targets_of(templates, lambda file: options_of(file, "").parameters, kept)
-    if function:
-        return [chosen_target(targets, function)]
-    if targets:
-        if not is_named:
-            names, count = ", ".join(map(_shown, templates)), len(targets)
-            labels = ", ".join(one.label for one in targets[:FUNCTIONS_TOLD_MAX])
-            more = f" and {count - FUNCTIONS_TOLD_MAX} more" if count > FUNCTIONS_TOLD_MAX else ""
-            click.echo(f"Found {names} with {count} function{'s' if count > 1 else ''}: {labels}{more}.", err=True)
-        return targets
-    hint = f"The template {templates[0]} has no function." if is_named else hint_for(here)
-    handlers = handler_targets(here)
-    if not handlers:
-        raise UserError(
-            f"There is nothing to prove. {hint}".strip(),
-            next_step="Name a handler as module:function, or path/to/file.py:function.", exit_code=2,
-        )  # fmt: skip
-    if len(handlers) > HANDLERS_MAX and not is_all:
-        commands = "".join(f"\n    {one.command}" for one in handlers)
-        raise UserError(
-            f"{hint} No template was found, and {len(handlers)} handlers were.".strip(),
-            next_step=f"Prove one of them, or all with --all:{commands}", exit_code=2,
-        )  # fmt: skip
-    if hint:
-        click.echo(f"{hint} Meanwhile its handlers are proved as they are.", err=True)
-    return handlers
-
-
-def _entrances(system: Path, options: Options) -> list[Provable]:
-    """What is to be proved of a system: each place where an event comes in. Errors: UserError."""
-    from redrive.prove.system.proving import entrances_of
-    from redrive.prove.whole import Provable
-
-    found = entrances_of(options)
-    click.echo(f"Found {system} with {len(found)} entrance{'s' if len(found) != 1 else ''}.", err=True)
-    return [Provable(one.told, system, entrance=one.name, fed_by=one.way.value) for one in found]
 
 
 def _prove_whole(

@@ -26,8 +26,8 @@ UNUSED = (
 """What a queue, a function and a table have no use for."""
 IMPORTED = """
 import sys
-from redrive.cli.prove import _load_engine
-_load_engine("it", is_system=False)
+from redrive.cli.prove_loading import load_engine
+load_engine("it", is_system=False)
 from redrive.prove.process.subject import subject_of
 from redrive.prove.proving import prove
 from redrive.prove.search.options import Options

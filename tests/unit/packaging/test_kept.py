@@ -67,6 +67,7 @@ def test_no_result_is_kept_of_what_fails(tmp_path: Path) -> None:
 
 
 def test_results_are_bounded(tmp_path: Path) -> None:
+    """The one that was written first gives way to a new one."""
     kept = KeptInProject(tmp_path)
 
     for number in range(FILES_MAX + 3):
