@@ -140,15 +140,13 @@ def command(
     if system is not None and is_all:
         prove_each(entrances_of(system, options), lambda one: replace(options, entrance=one.entrance, label=one.label))
     if handler is None and rule is None and system is None:
-        targets = targets_of(
-            templates, function, options_of, options.kept, is_named=template is not None, is_all=is_all
-        )
+        targets = targets_of(templates, options, options_of, is_all=is_all)
         if len(targets) > 1 or is_all:
             prove_each(targets, lambda one: options_of(one.template, one.function, one.label))
         handler = targets[0].handler or None
         options = options_of(targets[0].template, targets[0].function, targets[0].label)
     elif function and template is None:
-        meant = targets_of(templates, function, options_of, options.kept, is_named=False, is_all=False)[0]
+        meant = targets_of(templates, options, options_of, is_all=False)[0]
         options = options_of(meant.template, meant.function, meant.label)
     subject = _subject(handler, root)
     raise SystemExit(

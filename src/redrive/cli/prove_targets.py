@@ -13,7 +13,6 @@ from redrive.core.garbage import not_collected
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from redrive.packaging.kept import Kept
     from redrive.prove.search.options import Options
     from redrive.prove.whole import Provable
 
@@ -38,28 +37,24 @@ def shown(file: Path) -> str:
 
 
 def targets_of(
-    templates: Sequence[Path], function: str, options_of: Callable[[Path | None, str], Options], kept: Kept, *,
-    is_named: bool, is_all: bool,
+    templates: Sequence[Path], options: Options, options_of: Callable[[Path | None, str], Options], *, is_all: bool
 ) -> list[Provable]:  # fmt: skip
-    """What is to be proved if no handler is named: the functions of the project, or its handlers. Errors: UserError.
-
-    `is_named`: the user has named the template.
-    """
+    """What is to be proved if no handler is named: the functions of the project, or its handlers. Errors: UserError."""
     from redrive.prove import whole
     from redrive.prove.project.finding import hint_for
 
     here = Path.cwd()
-    targets = whole.targets_of(templates, lambda file: options_of(file, "").parameters, kept)
-    if function:
-        return [whole.chosen_target(targets, function)]
+    targets = whole.targets_of(templates, lambda file: options_of(file, "").parameters, options.kept)
+    if options.function:
+        return [whole.chosen_target(targets, options.function)]
     if targets:
-        if not is_named:
+        if options.template is None:
             names, count = ", ".join(map(shown, templates)), len(targets)
             labels = ", ".join(one.label for one in targets[:FUNCTIONS_TOLD_MAX])
             more = f" and {count - FUNCTIONS_TOLD_MAX} more" if count > FUNCTIONS_TOLD_MAX else ""
             click.echo(f"Found {names} with {count} function{'s' if count > 1 else ''}: {labels}{more}.", err=True)
         return targets
-    hint = f"The template {templates[0]} has no function." if is_named else hint_for(here)
+    hint = hint_for(here) if options.template is None else f"The template {options.template} has no function."
     handlers = whole.handler_targets(here)
     if not handlers:
         raise UserError(
