@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from redrive.core.documents import Document
@@ -352,6 +352,7 @@ def _sample(options: Options, wanted: Wanted, file: FileContent) -> _Given:
 def _wanted(subject: Subject | None, options: Options) -> Callable[[str, Path | None], Wanted]:
     """What the event of a handler is like, by what it reads. Without a subject, the code of a template is read."""
 
+    @cache  # Each world of a rehearsal asks, and the code stays as it is.
     def wanted(handler: str, directory: Path | None) -> Wanted:
         reading, file = None, None
         if isinstance(subject, NamedSubject):
