@@ -19,6 +19,8 @@ except ImportError:
     sys.exit("The redrive command needs the engine's packages. Install them with: pip install 'redrive[engine]'")
 
 from redrive.core.errors import UserError
+from redrive.core.garbage import not_collected
+from redrive.core.made_code import compiled_once
 from redrive.core.portable import refuse_windows
 
 COMMANDS = {
@@ -74,7 +76,11 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
+        module = COMMANDS[cmd_name][0]
+        if module not in sys.modules:
+            with not_collected(), compiled_once(cmd_name):
+                importlib.import_module(module)
+        command: click.Command = sys.modules[module].command
         return command
 
     def resolve_command(

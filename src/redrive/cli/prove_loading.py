@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 
 from redrive.core.garbage import not_collected
+from redrive.core.made_code import compiled_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,12 @@ def load_engine(subject: object, *, is_system: bool) -> None:
     console = Console(stderr=True)
     if not console.is_terminal:
         click.echo(f"proving {subject}", err=True)
-    with console.status(f"{subject}: loading the engine"), not_collected(), _without_pytest():
+    with (
+        console.status(f"{subject}: loading the engine"),
+        not_collected(),
+        compiled_once("prove-engine"),
+        _without_pytest(),
+    ):
         for name in modules:
             import_module(name)
 
