@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar, cast
 
+from redrive.core.clock import Instant
+from redrive.prove.stage.ids import Ids
 from redrive.store.api import Step
 from redrive.store.contents import EXPIRING, SEQUENCES, ContentStore, StaleRead
 from redrive.store.database import Row
@@ -37,20 +39,20 @@ class World:
     numbers: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Asked(Generic[T]):
     """A question to the engine. `key` is all of it, and the time; None if it cannot be compared with others.
 
-    `answer` asks the engine. `place` is where ids are drawn, and `draws` says after the answer whether any were.
+    `answer` asks the engine. `place` is where ids are drawn, and `ids` say after the answer whether any were.
     """
 
-    key: object
+    key: tuple[bytes, Instant] | None
     answer: Callable[[], T]
     place: object
-    draws: Callable[[], int]
+    ids: Ids
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Known:
     """An answer, and what it has left behind: the new contents of tables and of parts of tables, and the rows that it
     has added to tables.
@@ -62,13 +64,17 @@ class _Known:
     added: Sequence[tuple[int, Rows]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Depending:
-    """Answers to a question that depend on the same tables and parts, by the contents of these."""
+    """Answers to a question that depend on the same tables and parts, by the contents of these.
+
+    `has_ids` says whether they have ids in them: then they depend on the place of the draw, too.
+    """
 
     tables: tuple[int, ...]
     parts: tuple[Part, ...]
-    answers: dict[tuple[int, ...], _Known] = field(default_factory=dict)
+    has_ids: bool
+    answers: dict[tuple[object, ...], _Known] = field(default_factory=dict)
 
 
 class Contents:
@@ -92,7 +98,7 @@ class Contents:
         self._parts: dict[Part, dict[int, int]] = {_EXPIRES: {}}
         """The contents of parts, each by the content of the whole table."""
         self._spliced: dict[tuple[int, Part, int], int] = {}
-        self._answers: dict[object, dict[object, _Depending]] = {}
+        self._answers: dict[tuple[bytes, Instant], dict[object, _Depending]] = {}
         self._is_asking = False
         self._is_simple = True
         self._is_lazy = True
@@ -140,34 +146,37 @@ class Contents:
             return asked.answer()
         if asked.key is None:
             return asked.answer()
-        self._look()
-        for key in (asked.key, (asked.key, asked.place)):
-            known = self._find(key)
-            if known is not None:
-                self.known += 1
-                for at, number in known.written:
-                    self._current[at] = number
-                for part, number in known.parts:
-                    at = self._index[str(part[0])]
-                    self._current[at] = self._with_part(at, self._current[at], part, number)
-                for at, rows in known.added:
-                    self._current[at] = self._with(at, rows)
-                return cast("T", known.answer)
-        return self._asked(asked)
+        if self._unread:
+            self._look()
+        known = self._find(asked)
+        if known is None:
+            return self._asked(asked)
+        self.known += 1
+        current = self._current
+        for at, number in known.written:
+            current[at] = number
+        for part, number in known.parts:
+            at = self._index[part[0]]  # type: ignore[index] # The first member is the table.
+            current[at] = self._with_part(at, current[at], part, number)
+        for at, rows in known.added:
+            current[at] = self._with(at, rows)
+        return cast("T", known.answer)
 
-    def _find(self, key: object) -> _Known | None:
-        of_key = self._answers.get(key)
+    def _find(self, asked: Asked[T]) -> _Known | None:
+        of_key = self._answers.get(asked.key)  # type: ignore[arg-type] # None is no key.
         if of_key is None:
             return None
         for depending in of_key.values():
-            known = depending.answers.get(self._contents(depending, self._current))
+            known = depending.answers.get(self._contents(depending, self._current, asked.place))
             if known is not None:
                 return known
         return None
 
-    def _contents(self, depending: _Depending, current: Sequence[int]) -> tuple[int, ...]:
+    def _contents(self, depending: _Depending, current: Sequence[int], place: object) -> tuple[object, ...]:
         """The contents of what answers depend on, if these are the contents of all tables."""
-        found = [current[at] for at in depending.tables]
+        found: list[object] = [current[at] for at in depending.tables]
+        if depending.has_ids:
+            found.append(place)
         for part in depending.parts:
             whole = current[self._index[part[0]]]  # type: ignore[index] # The first member is the table.
             number = self._parts[part].get(whole)
@@ -221,10 +230,13 @@ class Contents:
         tables, in_order = tuple(sorted(whole)), tuple(sorted(parts, key=repr))
         for part in in_order:
             self._parts.setdefault(part, {})
-        key = (asked.key, asked.place) if asked.draws() else asked.key
-        of_key = self._answers.setdefault(key, {})
-        depending = of_key.setdefault((tables, in_order), _Depending(tables, in_order))
-        depending.answers[self._contents(depending, before)] = _Known(
+        has_ids = asked.ids.draws > 0
+        of_key = self._answers.setdefault(asked.key, {})  # type: ignore[arg-type] # None is no key.
+        which = (tables, in_order, has_ids)
+        depending = of_key.get(which)
+        if depending is None:
+            depending = of_key[which] = _Depending(tables, in_order, has_ids)
+        depending.answers[self._contents(depending, before, asked.place)] = _Known(
             answer,
             [(at, self._current[at]) for at in sorted(written)],
             [(part, self._part(part, self._current[self._index[str(part[0])]])) for part in sorted(left, key=repr)],
