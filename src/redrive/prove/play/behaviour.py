@@ -16,8 +16,6 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, cast
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from redrive.core.clock import Instant
 from redrive.invoke.runtime.handlers import Answer
 from redrive.prove.process.subject import Place
@@ -25,8 +23,6 @@ from redrive.prove.stage.tape import Strayed
 
 T = TypeVar("T")
 
-CALL_ERRORS = (BotoCoreError, ClientError, OSError)
-"""What calls raise in the handler."""
 _TRIED_EACH = 16
 
 
@@ -62,7 +58,7 @@ class _Deed:
 
     asked: object
     place: Place | None
-    perform: Callable[[Place | None], object]
+    perform: Callable[[Place | None], Callable[[], object]]
 
 
 @dataclass(slots=True)
@@ -86,7 +82,10 @@ class Behaviour:
 
     def course(self, beginning: Hashable, run: Observing, time: Time) -> Course:
         """The course of a run that begins so: with its event, its time, and everything else that it can know then."""
-        return Course(self, self._known.setdefault(beginning, _Known()), run, time)
+        known = self._known.get(beginning)
+        if known is None:
+            known = self._known[beginning] = _Known()
+        return Course(self, known, run, time)
 
     def is_tried(self) -> bool:
         """Whether the code runs where the whole course is known."""
@@ -124,27 +123,24 @@ class Course:
         """
         while self._here is not None and self._here.deed is not None:
             deed, before = self._here.deed, len(self._run.met)
-            try:
-                answer = deed.perform(deed.place)
-            except CALL_ERRORS as error:
-                self._met.append((deed.asked, _raising(error), self._time.now))
-            else:
-                self._met.append((deed.asked, _returning(answer), self._time.now))
+            self._met.append((deed.asked, deed.perform(deed.place), self._time.now))
             self._observe(before)
         return None if self._here is None or self._here.end is None else self._here.end
 
-    def make(self, asked: object, place: Callable[[], Place | None], perform: Callable[[Place | None], T]) -> T:
-        """Make a call of the code: as it was met, or by `perform`.
+    def make(
+        self, asked: object, place: Callable[[], Place | None], perform: Callable[[Place | None], Callable[[], T]]
+    ) -> Callable[[], T]:
+        """Make a call of the code: as it was met, or by `perform`; returns what gives the answer.
 
         Errors: Strayed if the code makes another call than was known; as `perform`.
         """
         self.made += not isinstance(asked, int | float)
         if self._met:
-            known, outcome, at = self._met.popleft()
+            known, give, at = self._met.popleft()
             self._time.set(at)
             if known != asked:
                 raise self._behaviour.stray()
-            return cast("T", outcome())
+            return cast("Callable[[], T]", give)
         here, before = self._here, len(self._run.met)
         if here is None:
             return perform(place())
@@ -152,16 +148,13 @@ class Course:
             raise self._behaviour.stray()
         here.deed = _Deed(asked, place(), perform)
         try:
-            answer = perform(here.deed.place)
-        except CALL_ERRORS:
-            self._observe(before)
-            raise
+            give = perform(here.deed.place)
         except Exception:  # Only the code knows what it makes of that.
             here.deed = None
             self.stop()
             raise
         self._observe(before)
-        return answer
+        return give
 
     def ended(self, end: End) -> None:
         """The code has come to its end. Errors: Strayed if the end is another one than was known."""
@@ -179,15 +172,11 @@ class Course:
         if self._here is None:
             return
         met = self._run.met[-1] if len(self._run.met) > before else None
-        self._here = self._here.then.setdefault((self._time.now, met), _Known()) if self._run.is_told_all else None
-
-
-def _returning(answer: object) -> Callable[[], object]:
-    return lambda: answer
-
-
-def _raising(error: Exception) -> Callable[[], object]:
-    def raise_again() -> object:
-        raise error
-
-    return raise_again
+        if not self._run.is_told_all:
+            self._here = None
+            return
+        then = self._here.then
+        here = then.get((self._time.now, met))
+        if here is None:
+            here = then[self._time.now, met] = _Known()
+        self._here = here

@@ -202,20 +202,18 @@ class Stage:
         """Ask another part of the world, whose answers are not remembered. `asked` describes the question."""
         return self._ask(asked, ask, is_engines=False)
 
-    def respond(self, asked: tuple[object, ...], request: Callable[[], HttpRequest]) -> HttpResponse:
+    def respond(self, asked: Question, request: Callable[[], HttpRequest]) -> HttpResponse:
         """Answer a request through the gateway. `asked` describes the request; `request` makes it, only if needed."""
         return self._ask(asked, lambda: self._gateway.respond(request()))
 
-    def refuse(
-        self, asked: tuple[object, ...], request: Callable[[], HttpRequest], error: ServiceError
-    ) -> HttpResponse:
+    def refuse(self, asked: Question, request: Callable[[], HttpRequest], error: ServiceError) -> HttpResponse:
         """Answer a request with an error, without any effect."""
 
         def refuse() -> HttpResponse:
             exchange = self._gateway.open(request())
             return exchange if isinstance(exchange, HttpResponse) else self._gateway.answer(exchange, error)
 
-        return self._ask(("refused", *asked), refuse)
+        return self._ask(asked, refuse)
 
     def begin_leg(self, beginning: Beginning | None = None) -> None:
         """Begin a tape: a new one, or one that is known up to a mark."""
