@@ -289,16 +289,19 @@ class Contents:
         is_lazy = self._is_asking and self._is_lazy
         stale = self._adding if is_lazy else frozenset()
         put: dict[str, Rows] = {}
+        before: dict[str, Rows] = {}
         for at, (held, current) in enumerate(zip(self._held, self._current, strict=True)):
             number = self._number(at, ()) if at in stale else current
             if held != number:
                 put[self._store.tables[at]] = self._rows[number]
+                if held != _UNKNOWN:
+                    before[self._store.tables[at]] = self._rows[held]
                 self._held[at] = number
         if put:
             if put.keys() & self._store.counting:
                 put[SEQUENCES] = self._rows[self._current[self._index[SEQUENCES]]]
                 self._held[self._index[SEQUENCES]] = self._current[self._index[SEQUENCES]]
-            self._store.put(put)
+            self._store.put(put, before)
         touched = self._store.touched
         touched.stale = ADDED_TO if is_lazy else frozenset()
         touched.clean = dict(zip(self._store.tables, self._held, strict=True))
