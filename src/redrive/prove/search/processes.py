@@ -6,7 +6,8 @@
                 part of those that waited then, ahead of the parent, and says of each which moments it has come to, and
                 whether it knew them
 
-A short search has ended before there are any children. Histories that begin alike go to the same child.
+A short search has ended before there are any children. Histories that begin alike follow each other, so each child has
+those that follow each other: more of its answers are known to itself.
 
 A child that is ahead does not know yet what others will have come to before. So the parent compares: where the child
 has gone on from a moment that was known by then, or the other way round, the child plays that history again, with what
@@ -16,7 +17,6 @@ the parent knows. That is cheap, for its answers are known.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import multiprocessing
 import os
 import signal
@@ -189,13 +189,12 @@ class _Parent:
         return played, list(map(_task_of, played.stems))
 
     def _share(self) -> None:
-        """Give all histories that wait to children: those that begin alike to the same one."""
+        """Give all histories that wait to children: as many to each, in their order."""
         parts: list[list[Stem]] = [[] for _ in range(self._jobs)]
-        for _, alike in itertools.groupby(self._own, key=lambda stem: id(stem.moment)):
-            number = min(range(self._jobs), key=lambda one: len(parts[one]))
-            group = list(alike)
-            parts[number] += group
-            self._shared.extend([number] * len(group))
+        for at, stem in enumerate(self._own):
+            number = at * self._jobs // len(self._own)
+            parts[number].append(stem)
+            self._shared.append(number)
         self._children = self._fork(parts)
 
     def take_up(self, of_child: int) -> tuple[Played, Sequence[_Task]]:
