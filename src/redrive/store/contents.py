@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from redrive.core.clock import Clock
 from redrive.core.entropy import Entropy
+from redrive.store.api import NO_PARAMS, Step, answer_of
 from redrive.store.connection import SqliteDatabase
 from redrive.store.database import Params, Row
 from redrive.store.observed import GroupedTimers, NoAttempts, NoRuns, ObservedResources
@@ -210,6 +211,29 @@ class ContentStore(SqliteStore):
     def database_on(self, connection: sqlite3.Connection) -> SqliteDatabase:
         self._observed = ObservedDatabase(connection)
         return self._observed
+
+    def run(self, step: Step[T]) -> T:
+        """Run a step in a transaction of its own. Its counts are forgotten: they would be those of all histories."""
+        database = self._observed
+        database.run("BEGIN IMMEDIATE", NO_PARAMS)
+        tx = self._transaction(is_guarded=False)
+        written = database.written
+        try:
+            answer = step(tx)
+        except BaseException as error:
+            self._undo_alone(has_written=database.written != written)
+            if isinstance(error, Exception):
+                answer_of(error)
+            raise
+        database.run("COMMIT", NO_PARAMS)
+        self.announce(frozenset(tx.topics))
+        return answer
+
+    def _undo_alone(self, *, has_written: bool) -> None:
+        """Roll the step back that has failed; what its caches know of rows stands if it has written none."""
+        self._observed.run("ROLLBACK", NO_PARAMS)
+        if has_written:
+            self._tables.undone()
 
     @property
     def touched(self) -> ObservedDatabase:

@@ -2,8 +2,9 @@
 
 So a run whose observations are known is played without its code: its calls are made as before, with their faults, as
 long as their answers are known, and its end is the known one. When an answer is new, the code runs from its beginning,
-is given the answers that were met so far, and goes on by itself. Each sixteenth run that is known to its end runs even
-so: a handler that does anything else then is not the same from run to run, and from then on all runs have their code.
+is given the answers that were met so far, and goes on by itself. Some of the runs that are known to their end run even
+so, at first each sixteenth: a handler that does anything else then is not the same from run to run, and from then on
+all runs have their code.
 
 It holds for handlers whose modules are imported anew, or are as they were after an earlier run; and as long as a run
 makes calls of boto3, requests over HTTP and pauses alone: see `Course.stop`.
@@ -23,7 +24,9 @@ from redrive.prove.stage.tape import Strayed
 
 T = TypeVar("T")
 
-_TRIED_EACH = 16
+_TRIED_FIRST = 512
+_TRIED_EACH, _TRIED_EACH_LATER = 16, 64
+"""Of the first runs that are known to their end, so many are tried; and of those after them."""
 
 
 class Observing(Protocol):
@@ -90,7 +93,7 @@ class Behaviour:
     def is_tried(self) -> bool:
         """Whether the code runs where the whole course is known."""
         self._ends += 1
-        return self._ends % _TRIED_EACH == 0
+        return self._ends % (_TRIED_EACH if self._ends <= _TRIED_FIRST else _TRIED_EACH_LATER) == 0
 
     def stray(self) -> Strayed:
         """Note that equal observations have led to something else."""
