@@ -138,10 +138,14 @@ class Contents:
         """The rows of a content."""
         return self._rows[number]
 
+    def numbers(self, tables: tuple[str, ...]) -> tuple[int, ...]:
+        """The contents of these tables, as numbers: equal numbers are equal contents."""
+        self._look()
+        return tuple([self._current[at] for at in self._places_of(tables)])
+
     def told(self, tables: tuple[str, ...]) -> Sequence[str]:
         """The contents of these tables as texts."""
-        self._look()
-        numbers = tuple([self._current[at] for at in self._places_of(tables)])
+        numbers = self.numbers(tables)
         known = self._told.get(numbers)
         if known is None:
             known = self._told[numbers] = [self._text(number) for number in numbers]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, cast
 
@@ -61,6 +61,7 @@ LEFT_TABLES = (
     "uploads",
 )  # fmt: skip
 """The tables whose rows are what runs have left behind."""
+_ALIKE_TABLES = (*DECIDING_TABLES, *LEFT_TABLES)
 TELLING_TABLES = (
     "alarm_history", "archive_minutes", "attempts", "execution_events", "facts", "links", "log_events", "metrics",
     "moves", "notes", "runs",
@@ -132,6 +133,7 @@ class Stage:
         """How often each kind of question was asked on this leg: ids are drawn by that."""
         self._tape = Tape()
         self._awaited: Mark | None = None
+        self._likenesses: dict[Hashable, bytes] = {}
         self.remembers = False
         """Whether questions are answered by what is known of other histories, where it is the same."""
         self.more_deciding: Step[str] | None = None
@@ -269,15 +271,19 @@ class Stage:
         others = [one.told() for one in self.attached]
         return _hashed("".join([*self.contents.told((*DECIDING_TABLES, *LEFT_TABLES)), *others]))
 
-    def likeness(self, *others: object) -> bytes:
+    def likeness(self, *others: Hashable) -> bytes:
         """A hash for deduplication: two moments with the same hash continue alike, as far as the stage's state decides.
 
         See `renamed`.
         """
-        held = "".join([*self.contents.told(DECIDING_TABLES), self._more_deciding()])
-        attached = (one.told() for one in self.attached)
-        left = [*self.contents.told(LEFT_TABLES), *map(repr, others), *attached]
-        return _hashed(held + renamed(left, held, self._ids.drawn))
+        more, attached = self._more_deciding(), tuple([one.told() for one in self.attached])
+        moment = (self.contents.numbers(_ALIKE_TABLES), more, attached, others)
+        known = self._likenesses.get(moment)
+        if known is None:
+            held = "".join([*self.contents.told(DECIDING_TABLES), more])
+            left = [*self.contents.told(LEFT_TABLES), *map(repr, others), *attached]
+            known = self._likenesses[moment] = _hashed(held + renamed(left, held, self._ids.drawn))
+        return known
 
     def settle(self) -> None:
         """Do what is due now."""
