@@ -19,6 +19,7 @@ from typing import Protocol, TypeVar, cast
 
 from redrive.core.clock import Instant
 from redrive.invoke.runtime.handlers import Answer
+from redrive.prove.play.environments import Idle
 from redrive.prove.process.subject import Place
 from redrive.prove.stage.tape import Strayed
 
@@ -51,8 +52,13 @@ class End:
 
     answer: Answer
     said: str
-    is_remembered: bool = False
-    """Whether its environment remembers anything of it: then the code has to run, so that it does."""
+    idle: Idle | None = None
+    """Its environment, if that remembers anything of it."""
+
+    @property
+    def told(self) -> tuple[Answer, str]:
+        """What an equal run comes to: the same answer, and the same memory."""
+        return self.answer, "" if self.idle is None else self.idle.told
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +169,7 @@ class Course:
         """The code has come to its end. Errors: Strayed if the end is another one than was known."""
         if self._here is None:
             return
-        if self._met or self._here.deed is not None or (self._here.end or end).answer != end.answer:
+        if self._met or self._here.deed is not None or (self._here.end or end).told != end.told:
             raise self._behaviour.stray()
         self._here.end = end
 
