@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from redrive.core.clock import Clock
 from redrive.core.entropy import Entropy
-from redrive.store.api import NO_PARAMS, Step, answer_of
+from redrive.store.api import NO_PARAMS, StartAnew, Step, answer_of
 from redrive.store.connection import SqliteDatabase
 from redrive.store.database import Params, Row
 from redrive.store.observed import GroupedTimers, NoAttempts, NoRuns, ObservedResources
@@ -213,10 +213,19 @@ class ContentStore(SqliteStore):
         return self._observed
 
     def run(self, step: Step[T]) -> T:
-        """Run a step in a transaction of its own. Its counts are forgotten: they would be those of all histories."""
+        """Run a step in a transaction of its own. Its counts are forgotten: they would be those of all histories.
+
+        A step that goes on after a part of its writes has failed runs again, with savepoints.
+        """
+        try:
+            return self._run_alone(step, is_guarded=False)
+        except StartAnew:
+            return self._run_alone(step, is_guarded=True)
+
+    def _run_alone(self, step: Step[T], *, is_guarded: bool) -> T:
         database = self._observed
         database.run("BEGIN IMMEDIATE", NO_PARAMS)
-        tx = self._transaction(is_guarded=False)
+        tx = self._transaction(is_guarded=is_guarded)
         written = database.written
         try:
             answer = step(tx)

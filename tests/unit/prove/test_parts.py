@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 
@@ -114,3 +114,28 @@ def test_part_is_replaced_in_the_order_of_the_key() -> None:
     replaced = with_part(rows, ("messages", "jobs"), ((3, "jobs", "changed"),))
 
     assert replaced == ((2, "mails", "y"), (3, "jobs", "changed"))
+
+
+def test_step_that_goes_on_after_a_part_has_failed_keeps_the_rest(contents: Contents) -> None:
+    def step(tx: Transaction) -> None:
+        put("kept", "1")(tx)
+        with suppress(LookupError), tx.savepoint():
+            put("undone", "2")(tx)
+            raise LookupError("nothing here")
+
+    asked(contents, "both", step)
+
+    assert contents.run(scan) == [b"1"]
+
+
+def test_step_that_fails_leaves_nothing(contents: Contents) -> None:
+    contents.run(put("a", "1"))
+
+    def step(tx: Transaction) -> None:
+        put("a", "2")(tx)
+        raise LookupError("nothing here")
+
+    with pytest.raises(LookupError):
+        asked(contents, "fails", step)
+
+    assert contents.run(scan) == [b"1"]
