@@ -46,7 +46,7 @@ from redrive.prove.stage.furnished import furnish
 from redrive.prove.stage.hinted import settle_furnished, with_envelopes, with_hints
 from redrive.prove.stage.inputs import inputs_for, usual_call
 from redrive.prove.stage.others import with_another
-from redrive.prove.stage.reports import WITHOUT, notes_of
+from redrive.prove.stage.reports import WITHOUT, notes_of, unread_by
 from redrive.prove.stage.rules import events_of, sample_event, usual_events
 from redrive.prove.stage.sampled import Wanted
 from redrive.prove.stage.stage import Stage
@@ -64,10 +64,12 @@ from redrive.prove.stage.template import (
     has_inline_code,
     inline_subject,
     local_subject,
+    names_made,
 )
 from redrive.prove.stage.trigger import Kind, Trigger, usual_trigger
 from redrive.prove.stage.variables import with_given
-from redrive.prove.world import World, left_in_another, unanswerable_told
+from redrive.prove.tell.advice.changes.changes import Change
+from redrive.prove.world import World, changing, left_in_another, unanswerable_told
 
 
 @contextmanager
@@ -101,7 +103,21 @@ def prepared(subject: Subject | None, options: Options) -> Iterator[World]:
         proved = performance.subject
         performed = performed_with(proved, options)
         elsewhere = left_in_another(performed, trigger, saved, options.seed)
-        yield World(proved.name, trigger, saved, assumptions, options.seed, elsewhere, draws, performed, proved)
+        made_names = names_made(performance.stage) if options.template is not None else {}
+        function = made_names.get(trigger.function_name, "")
+        world = World(
+            proved.name, trigger, saved, assumptions, options.seed, elsewhere, draws, performed, proved,
+            function=function, unread=unread_by(performance.stage, {trigger.function_name: function}),
+            names=list(made_names),
+        )  # fmt: skip
+
+        def with_source(change: Change) -> World | None:
+            if not isinstance(proved, NamedSubject):
+                return None
+            mended = proved.changed(change.file, change.after)
+            return replace(world, subject=mended, performed=performed_with(mended, options))
+
+        yield replace(world, changed=changing(options, lambda other: prepared(subject, other), with_source))
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +274,7 @@ def _meant(subject: Subject | None, options: Options, directory: Path) -> Chosen
         return None
     return chosen(
         options.template, options.parameters, subject, directory, logical_id=options.function, kind=options.trigger,
-        rule=options.rule,
+        rule=options.rule, text=options.template_text,
     )  # fmt: skip
 
 

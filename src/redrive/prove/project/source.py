@@ -69,10 +69,12 @@ class ProjectTemplate:
         return functions_of(self.root, self.code, self.layers, parameters_of(self.root, self.parameters))
 
 
-def read_template(file: Path, given: Mapping[str, str], scope: Scope) -> ProjectTemplate:
-    """Read a template. Errors: UserError."""
+def read_template(
+    file: Path, given: Mapping[str, str], scope: Scope, text: str | None = None
+) -> ProjectTemplate:  # fmt: skip
+    """Read a template, or another `text` in the place of its own. Errors: UserError."""
     try:
-        text = file.read_text("utf-8")
+        text = file.read_text("utf-8") if text is None else text
         root = read_root(text)
         if is_plan(root):
             found = translated(root, file)

@@ -226,9 +226,12 @@ def _archive(stage: Stage, function_name: str) -> bytes:
     return stage.engine.run(step)
 
 
-def deploy(stage: Stage, file: Path, parameters: Mapping[str, str]) -> ProjectTemplate:
-    """Deploy a whole template, with stubs for what cannot be made besides functions. Errors: UserError."""
-    template = read_template(file, parameters, SCOPE)
+def deploy(stage: Stage, file: Path, parameters: Mapping[str, str], text: str | None = None) -> ProjectTemplate:
+    """Deploy a whole template, or another `text` in its place, with stubs for what cannot be made besides functions.
+
+    Errors: UserError.
+    """
+    template = read_template(file, parameters, SCOPE, text)
     functions = {function.logical_id for function in template.functions}
     stubs = _deploy(stage, template, copy.deepcopy(template.root), functions)
     return replace(template, guesses={**template.guesses, **stubs})
@@ -312,6 +315,12 @@ def _physical_name(stage: Stage, file: Path, logical_id: str) -> str:
         f"The template {file} does not make the function {logical_id} with these parameters.",
         next_step="Its condition does not hold: give the parameters for which it does, with -p KEY=VALUE.", exit_code=2,
     )  # fmt: skip
+
+
+def names_made(stage: Stage) -> dict[str, str]:
+    """The logical ids of what the template has made, by the physical names."""
+    found = stage.call("cloudformation", "DescribeStackResources", StackName=STACK)["StackResources"]
+    return {str(one["PhysicalResourceId"]): str(one["LogicalResourceId"]) for one in found}
 
 
 def _logical_id(stage: Stage, function_name: str) -> str:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from redrive.core.clock import DAY_MS, SECOND_MS
@@ -36,10 +37,11 @@ from redrive.prove.search.order import Progress
 from redrive.prove.search.reasons import ChangesNothing
 from redrive.prove.stage.positions import skip_to_end
 from redrive.prove.stage.records import put_old_images, table_of
+from redrive.prove.stage.reports import unread_by
 from redrive.prove.stage.stage import SCOPE, START, Stage
 from redrive.prove.stage.streams import RECORDS_KEPT_MS
 from redrive.prove.stage.tape import Saved
-from redrive.prove.stage.template import STACK, deploy
+from redrive.prove.stage.template import STACK, deploy, names_made
 from redrive.prove.stage.trigger import RETENTION_S, Trigger, with_messages
 from redrive.prove.system.advice import advice_for_system
 from redrive.prove.system.entrances import KINDS, Entrance, Names, Way, chosen, entrances
@@ -49,8 +51,9 @@ from redrive.prove.system.parts import Part, Parts, functions_of
 from redrive.prove.system.performance import SystemPerformance
 from redrive.prove.system.search import SystemSearch
 from redrive.prove.system.wiring import Wiring, cut_off, on_failure, queue_attribute, read_wiring
+from redrive.prove.tell.advice.changes.changes import Change
 from redrive.prove.tell.verdict import Counterexample, Verdict
-from redrive.prove.world import World, left_in_another, unanswerable_told
+from redrive.prove.world import World, changing, left_in_another, unanswerable_told
 
 CLEAN_RUNS_MAX = 100
 """More runs than this in which nothing goes wrong, and there is still something on its way: the system is a circle."""
@@ -126,10 +129,11 @@ def _prepared(options: Options) -> Iterator[World]:
         options.told_events(trigger.bodies)
         saved = stage.save()
 
-        def performing(given: Given) -> Callable[[int], Performance]:
+        def performing(given: Given, circuit: Circuit = circuit) -> Callable[[int], Performance]:
             return lambda seed: SystemPerformance(circuit, seed=seed, given=given, is_warm=options.warm)
 
-        performed = performing(options.given)
+        given = options.given
+        performed = performing(given)
         try:
             made_up = _played_once(performed(options.seed), trigger, saved, circuit)
         except UserError:
@@ -140,12 +144,20 @@ def _prepared(options: Options) -> Iterator[World]:
             made_up = {**told, **_played_once(performed(options.seed), trigger, saved, circuit)}
         draws = _draws(performed, trigger, saved, options.seed)
         elsewhere = left_in_another(performed, trigger, saved, options.seed)
-        yield World(
+        parts = wiring.parts.taking_part
+        world = World(
             options.template.name, trigger, saved, {**trigger.guesses, **made_up}, options.seed, elsewhere,
-            draws, performed, search=SystemSearch, advice=advice_for_system,
+            draws, performed, search=SystemSearch, advice=partial(advice_for_system, circuit),
             told=lambda performance, clean: _told(deployed, entrance, performance.journal, clean),
-            roots=[folder for part in deployed.parts.taking_part.values() for folder in part.subject.places],
+            roots=[folder for part in parts.values() for folder in part.subject.places],
+            unread=unread_by(stage, {name: part.name for name, part in parts.items()}), names=list(names_made(stage)),
         )  # fmt: skip
+
+        def with_source(change: Change) -> World:
+            mended = replace(wiring, parts=wiring.parts.changed(change.file, change.after))
+            return replace(world, performed=performing(given, replace(circuit, wiring=mended)))
+
+        yield replace(world, changed=changing(options, _prepared, with_source))
 
 
 def _played_once(
@@ -193,7 +205,7 @@ def _draws(performed: Callable[[int], Performance], trigger: Trigger, saved: Sav
 
 
 def _deployed(stage: Stage, template: Path, options: Options, unpacked: Path) -> _Deployed:
-    deployed = deploy(stage, template, options.parameters)
+    deployed = deploy(stage, template, options.parameters, options.template_text)
     resources = stage.call("cloudformation", "DescribeStackResources", StackName=STACK)["StackResources"]
     names = Names(resources)
     functions = {

@@ -5,10 +5,11 @@ the stack and chance in it. Histories keep those names, since a test plays them 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
+from redrive.prove.play.faults import History, Leg, Spot, Strike
 from redrive.prove.search.baseline import lasting
 from redrive.prove.tell.verdict import Counterexample, Verdict
 
@@ -20,8 +21,8 @@ def named(verdict: Verdict) -> Verdict:
     found = verdict.counterexample
     return replace(
         verdict,
-        effects=_by_name(verdict.effects),
-        drawn=_by_name(verdict.drawn),
+        effects=effects_by_name(verdict.effects),
+        drawn=effects_by_name(verdict.drawn),
         ledger=None if verdict.ledger is None else lasting(verdict.ledger),
         assumptions={lasting(what): lasting(how) for what, how in verdict.assumptions.items()},
         system=json.loads(lasting(json.dumps(dict(verdict.system)))),
@@ -39,5 +40,22 @@ def example_named(found: Counterexample) -> Counterexample:
     )
 
 
-def _by_name(numbers: Mapping[str, V]) -> dict[str, V]:
+def renamed(history: History, names: Collection[str]) -> History:
+    """A history with the names that resources have after a change of their template: their ends are others."""
+    by_logical = {lasting(name): name for name in names}
+
+    def leg_with(leg: Leg) -> Leg:
+        return replace(leg, strikes=tuple(map(strike_with, leg.strikes)))
+
+    def strike_with(strike: Strike) -> Strike:
+        if not isinstance(strike.at, Spot) or strike.at.target == lasting(strike.at.target):
+            return strike
+        target = by_logical.get(lasting(strike.at.target), strike.at.target)
+        return replace(strike, at=replace(strike.at, target=target))
+
+    return tuple(map(leg_with, history))
+
+
+def effects_by_name(numbers: Mapping[str, V]) -> dict[str, V]:
+    """Numbers by kinds of effects, with resources by their logical ids."""
     return {lasting(kind): number for kind, number in numbers.items()}

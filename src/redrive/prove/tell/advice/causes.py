@@ -27,6 +27,7 @@ class Cause(enum.StrEnum):
     UNPROCESSED = "unprocessed entries"
     TOKEN_FORGOTTEN = "token forgotten"
     MISSPELT_RESPONSE = "misspelt response"
+    UNREAD_RESPONSE = "response not read"
     MARKED_AFTER = "marked after the effect"
     NOT_REMEMBERED = "effect is not remembered"
     CHECKED_THEN_WRITTEN = "checked, then written"
@@ -232,6 +233,16 @@ def _misspelt(case: Case) -> Finding | None:
     return None
 
 
+def _unread(case: Case) -> Finding | None:
+    """A run named what failed, and the mapping does not read that."""
+    if case.function in case.unread:
+        for end in case.ends:
+            answer = _object(end.answer) if end.ending is Ending.RETURNED else {}
+            if answer.get(RESPONSE_KEY):
+                return Finding(Cause.UNREAD_RESPONSE, next(iter(reversed(case.call_of_run(end.run))), None))
+    return None
+
+
 def _dropped(case: Case) -> Finding | None:
     """A run returned although a call of it had failed, and no later call of that kind succeeded."""
     if case.violation.rule is not Rule.ALL:
@@ -351,7 +362,7 @@ _ONCE = (
     _by_token, _read_then_written, _by_changing_row, _by_changing_record, _by_record, _marked_after, _unrecorded,
 )  # fmt: skip
 _ALL = (
-    _endless, _unprocessed, _misspelt, _unchecked, _uncertain, _deleted_first, _dropped, _own_write, _claimed,
+    _endless, _unprocessed, _misspelt, _unread, _unchecked, _uncertain, _deleted_first, _dropped, _own_write, _claimed,
     _given_up, _letters_expired, _fails_again,
 )  # fmt: skip
 _SAME = (_older, _read_then_written, _differs)
