@@ -44,11 +44,8 @@ def advice_for_system(circuit: Circuit, case: Case, message: str) -> Advice:
             finding = cause_of(about)
             change = change_for(finding, about, members_of_text(_given(events, functions, makers[-1], message)))
             return Advice(text, finding, change)
-    if not struck:
-        return advice_for(case, message)
-    return advice_for(
-        about_function(circuit, case, functions, struck[-1]), _given(events, functions, struck[-1], message)
-    )
+    name = next(iter((*struck[-1:], *makers[-1:], *list(functions.values())[-1:])), "")
+    return advice_for(about_function(circuit, case, functions, name), _given(events, functions, name, message))
 
 
 def about_function(circuit: Circuit, case: Case, functions: Mapping[int, str], name: str) -> Case:

@@ -281,7 +281,8 @@ def _deleted_first(case: Case) -> Finding | None:
 
 
 def _endless(case: Case) -> Finding | None:
-    return Finding(Cause.ENDLESS) if case.violation.is_endless else None
+    """What comes again for ever: a run's claim refuses all later ones, or nothing brings it to rest."""
+    return (_claimed(case) or Finding(Cause.ENDLESS)) if case.violation.is_endless else None
 
 
 def _own_write(case: Case) -> Finding | None:
