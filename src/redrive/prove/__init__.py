@@ -13,6 +13,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                proving.py    a proof of a system from beginning to end
     whole      all functions of a project, one proof after the other
     proving    a proof from beginning to end
+    refusals   what AWS refuses of a template, with the change that ends it
     making     the world of a handler: declared by a template, or guessed until the handler comes through
     world      a world before its first message, and performances in it
     tell       verdict.py    the result of a search

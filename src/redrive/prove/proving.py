@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from redrive.core.errors import Bug, UserError
@@ -15,6 +16,7 @@ from redrive.prove.play.transport import TELLING_SERVICES, Short, Transport, Wir
 from redrive.prove.process.garbage import seldom_collected
 from redrive.prove.process.subject import NamedSubject, Place, Subject
 from redrive.prove.project.packages import shortly
+from redrive.prove.refusals import refusals_told
 from redrive.prove.search.baseline import Acceptance, acceptance_for
 from redrive.prove.search.clean import Clean, learn, require_matches
 from redrive.prove.search.options import DEFAULTS, Options
@@ -40,7 +42,7 @@ def prove(
     Without a subject, the code in the template is proved. Errors: UserError if the handler fails without any fault, has
     no visible effect, or behaves differently from run to run.
     """
-    with prepared(subject, options) as world:
+    with refusals_told(options, partial(prepared, subject)), prepared(subject, options) as world:
         return searched_in(world, options, progress=progress, may_go_on=may_go_on)
 
 

@@ -186,7 +186,7 @@ def _proved(
     except ChangesNothing as error:
         return Row(target, Conclusion.NOTHING, error.what, error.next_step, 0)
     except UserError as error:
-        return Row(target, Conclusion.NOT_PROVED, error.what, error.next_step, 0)
+        return Row(target, Conclusion.NOT_PROVED, error.what, error.next_step.partition("\n")[0], 0)
     except Exception as error:  # noqa: BLE001 - One function's defect, or ours with it, must not stop the others.
         what = f"redrive itself failed: {type(error).__name__}: {error}"
         return Row(target, Conclusion.NOT_PROVED, what, f"See it whole: {target.command}", 0)

@@ -20,7 +20,7 @@ from redrive.languages.template import Node
 from redrive.prove.process.subject import NamedSubject
 from redrive.prove.project.focus import MADE, NOT_HERE, focus, kept_still, needed
 from redrive.prove.project.functions import Feed, ProjectFunction
-from redrive.prove.project.nodes import stubbed
+from redrive.prove.project.nodes import mentioned, properties_of, resources_of, stubbed
 from redrive.prove.project.source import ProjectTemplate, read_template
 from redrive.prove.stage.called import CUSTOM_RESOURCE, is_api
 from redrive.prove.stage.deliveries import kind_for
@@ -44,6 +44,10 @@ _STUBS = [{"Key": "redrive:on-unknown", "Value": "stub"}]
 """What redrive does not serve is stood in for: the handler's calls of it are answered as of any service not served."""
 _CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
 _CIRCLE = re.compile(r"Circular dependency between resources: \[(?P<names>[^\]]*)\]")
+_TOO_SHORT = re.compile(
+    r"Queue visibility timeout: (?P<visible>\d+) seconds is less than Function timeout: (?P<timeout>\d+) seconds"
+)
+"""Why Lambda refuses a mapping, in its words."""
 _STUBS_MAX = 25
 """After so many resources that cannot be made, the template is refused."""
 _KINDS: Mapping[str, Kind] = {
@@ -51,6 +55,23 @@ _KINDS: Mapping[str, Kind] = {
     "topic": Kind.SNS, "schedule": Kind.SCHEDULE, "task": Kind.TASK, "caller": Kind.LAMBDA,
 }  # fmt: skip
 _OF_CALLERS = "; whoever calls it calls again: played as asynchronous invocations"
+
+
+class VisibilityTooShort(UserError):
+    """A queue shows a message again while the function may still run: AWS makes no mapping between the two.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
+    """
+
+    def __init__(self, mapping: str, queue: str, visible_s: int, timeout_s: int) -> None:
+        super().__init__(
+            f"{mapping}: the queue {queue} shows a message again after {visible_s} s, and the function may run for "
+            f"{timeout_s} s, so AWS refuses to make the mapping.",
+            next_step=f"Let the VisibilityTimeout of {queue} be {timeout_s} at least; AWS advises six times that.",
+            exit_code=2,
+        )
+        self.queue = queue
+        self.timeout_s = timeout_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +276,7 @@ def _deploy(stage: Stage, template: ProjectTemplate, root: dict[str, Node], kept
                 ) from error
             stage.load(before)
             continue
+        _require_visibility(failed, root)
         resources = root["Resources"]
         free = [name for name in failed if kept is not None and name not in kept]
         if not failed:
@@ -267,6 +289,16 @@ def _deploy(stage: Stage, template: ProjectTemplate, root: dict[str, Node], kept
             resources[name] = dict(stubbed(cast("dict[str, Node]", resources[name])))
         stage.load(before)
     raise UserError(f"The template {template.file} cannot be deployed: {'; '.join(stubs.values())}", exit_code=2)
+
+
+def _require_visibility(failed: Mapping[str, str], root: Mapping[str, Node]) -> None:
+    """Errors: VisibilityTooShort. The mapping is no stub, for a function that nothing feeds is another one."""
+    resources = dict(resources_of(root))
+    for name, reason in failed.items():
+        found = _TOO_SHORT.search(reason)
+        sources = mentioned(properties_of(resources[name]).get("EventSourceArn")) if name in resources else []
+        if found is not None and sources:
+            raise VisibilityTooShort(name, sources[0], int(found["visible"]), int(found["timeout"]))
 
 
 def _reduced(root: dict[str, Node], kept: set[str], why: str) -> bool:

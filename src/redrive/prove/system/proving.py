@@ -30,6 +30,7 @@ from redrive.prove.process.clients import remembered_clients
 from redrive.prove.process.exchange import HttpAnswer
 from redrive.prove.process.surroundings import is_set
 from redrive.prove.proving import replayed_in, searched_in
+from redrive.prove.refusals import refusals_told
 from redrive.prove.search.clean import Clean, play_clean
 from redrive.prove.search.draws import DRAWS_LOOKED_AT, Draws, draw_of, draws_of
 from redrive.prove.search.options import DEFAULTS, Options
@@ -71,7 +72,7 @@ def prove_system(
 
     Errors: UserError as in `prove`.
     """
-    with _prepared(options) as world:
+    with refusals_told(options, _prepared), _prepared(options) as world:
         return searched_in(world, options, progress=progress, may_go_on=may_go_on)
 
 
@@ -81,6 +82,7 @@ def entrances_of(options: Options) -> list[Entrance]:
         raise Bug("a system without a template")
     with contextlib.ExitStack() as stack:
         unpacked = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="redrive-prove-")))
+        stack.enter_context(refusals_told(options, _prepared))
         stage = Stage(_NoInvoker(), seed=options.seed)
         stack.callback(stage.close)
         deployed = _deployed(stage, options.template, options, unpacked)

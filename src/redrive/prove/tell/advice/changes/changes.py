@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redrive.prove.project.packages import shortly
-from redrive.prove.tell.advice.case import Case
+from redrive.prove.tell.advice.case import Case, TemplateText
 from redrive.prove.tell.advice.causes import Cause, Finding
-from redrive.prove.tell.advice.changes.declared import changed_template
+from redrive.prove.tell.advice.changes.declared import changed_template, with_visibility
 from redrive.prove.tell.advice.changes.keys import keyed
 from redrive.prove.tell.advice.changes.source import Edit, Source, Spot, keyword, number_of
 from redrive.prove.tell.advice.changes.writes import GROWS, older_refused, read_modify_write_tied, recorded_in_the_item
@@ -77,6 +77,12 @@ def _of_template(finding: Finding, case: Case) -> Change | None:
     if template is None:
         return None
     after = changed_template(finding, case.function, case.kind, case.through, template.text)
+    return Change(template.file, _named(template.file, template.file.name), template.text, after) if after else None
+
+
+def longer_visibility(template: TemplateText, queue: str, seconds: int) -> Change | None:
+    """The change of a queue's visibility timeout; None if it cannot be derived."""
+    after = with_visibility(template.text, queue, seconds)
     return Change(template.file, _named(template.file, template.file.name), template.text, after) if after else None
 
 

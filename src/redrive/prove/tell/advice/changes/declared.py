@@ -122,6 +122,21 @@ def changed_template(finding: Finding, function: str, kind: Kind, through: str, 
     return after if after != text else ""
 
 
+def with_visibility(text: str, queue: str, seconds: int) -> str:
+    """The template with another visibility timeout of a queue; empty if it cannot be derived."""
+    try:
+        template = WrittenTemplate(text)
+        if not _is_written_by_hand(template.root):
+            return ""
+        path = ("Resources", queue, "Properties")
+        edit = template.with_member(path, "VisibilityTimeout", seconds)
+        if template.value(*path) is None:
+            edit = template.with_member(path[:-1], "Properties", {"VisibilityTimeout": seconds})
+        return template.edited(_all(edit)) if edit is not None else ""
+    except (TemplateError, yaml.YAMLError):
+        return ""
+
+
 def _is_written_by_hand(root: Mapping[str, Node]) -> bool:
     """Whether a person edits this file: not what the CDK has made, and no plan or service of other tools."""
     resources = list(resources_of(root))
