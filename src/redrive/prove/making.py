@@ -122,11 +122,17 @@ def prepared(subject: Subject | None, options: Options) -> Iterator[World]:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The answers of others that a function of a template needs, and what was guessed of them, for the user."""
+    """The answers of others that a function of a template needs, and what was guessed of them, for the user.
+
+    With the events with which it comes through, and what feeds it.
+    """
 
     over_http: Document
     of_services: tuple[GivenReply, ...]
     guesses: Mapping[str, str]
+    kind: Kind
+    events: tuple[str, ...]
+    event_guesses: Mapping[str, str]
 
 
 def guessed_answers(options: Options) -> Answers:
@@ -136,7 +142,10 @@ def guessed_answers(options: Options) -> Answers:
         made = _Maker(stack, None, options, directory)
         hints = rehearse(made.set_up, made.asked)
         guesses = dict(told(one) for one in hints.all if one.mend.at.source == HTTP)
-        return Answers(made.answer_with(hints), replies(hints), guesses)
+        trigger = made.set_up(hints).trigger
+        return Answers(
+            made.answer_with(hints), replies(hints), guesses, trigger.kind, trigger.bodies, trigger.guesses
+        )  # fmt: skip
 
 
 def _played_through(setting: Setting) -> tuple[Saved, Mapping[str, str]] | None:

@@ -18,7 +18,7 @@ from redrive.core.errors import ServiceError, UserError
 from redrive.invoke.sandbox.unpack import unpack
 from redrive.languages.template import Node
 from redrive.prove.process.subject import NamedSubject
-from redrive.prove.project.focus import MADE, NOT_HERE, focus, kept_still, needed
+from redrive.prove.project.focus import MADE, NOT_HERE, focus, kept_still, needed, stood_in
 from redrive.prove.project.functions import Feed, ProjectFunction
 from redrive.prove.project.nodes import mentioned, properties_of, resources_of, stubbed
 from redrive.prove.project.source import ProjectTemplate, read_template
@@ -281,12 +281,14 @@ def _deploy(stage: Stage, template: ProjectTemplate, root: dict[str, Node], kept
         free = [name for name in failed if kept is not None and name not in kept]
         if not failed:
             return stubs
+        free = [name for name in free if isinstance(resources, dict) and name in resources]
         if not free or not isinstance(resources, dict):
             why = "; ".join(failed.values())
             raise UserError(f"The template {template.file} cannot be deployed: {why}", exit_code=2)
         for name in free:
-            stubs[f"resource {name}"] = f"a stub, because it cannot be made: {failed[name]}"
-            resources[name] = dict(stubbed(cast("dict[str, Node]", resources[name])))
+            made, told = stood_in(cast("dict[str, Node]", resources[name]))
+            stubs[f"resource {name}"] = f"{told}, because it cannot be made: {failed[name]}"
+            resources[name] = dict(made)
         stage.load(before)
     raise UserError(f"The template {template.file} cannot be deployed: {'; '.join(stubs.values())}", exit_code=2)
 

@@ -8,7 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -46,7 +46,7 @@ from redrive.prove.stage.template import STACK, deploy, names_made
 from redrive.prove.stage.trigger import RETENTION_S, Trigger, with_messages
 from redrive.prove.system.advice import advice_for_system
 from redrive.prove.system.entrances import KINDS, Entrance, Names, Way, chosen, entrances
-from redrive.prove.system.incoming import Incoming, incoming
+from redrive.prove.system.incoming import Incoming, incoming, is_the_same_text
 from redrive.prove.system.messages import Circuit
 from redrive.prove.system.parts import Part, Parts, functions_of
 from redrive.prove.system.performance import SystemPerformance
@@ -139,11 +139,17 @@ def _prepared(options: Options) -> Iterator[World]:
         try:
             made_up = _played_once(performed(options.seed), trigger, saved, circuit)
         except UserError:
-            given, told = _answers(options, deployed.parts)
-            if given == options.given:
+            answers = _answers(options, deployed.parts, entrance)
+            if answers.given == given and answers.events in (None, came.bodies):
                 raise
+            if answers.events is not None:
+                stage.load(saved)
+                came = Incoming(answers.events, {**answers.event_guesses})
+                trigger = _trigger(stage, circuit, came, {**deployed.guesses, **came.guesses})
+                options.told_events(trigger.bodies)
+            given = answers.given
             performed = performing(given)
-            made_up = {**told, **_played_once(performed(options.seed), trigger, saved, circuit)}
+            made_up = {**answers.told, **_played_once(performed(options.seed), trigger, saved, circuit)}
         draws = _draws(performed, trigger, saved, options.seed)
         elsewhere = left_in_another(performed, trigger, saved, options.seed)
         parts = wiring.parts.taking_part
@@ -174,15 +180,31 @@ def _played_once(
         return performance.made_up
 
 
-def _answers(options: Options, parts: Parts) -> tuple[Given, Mapping[str, str]]:
-    """The answers of others with which each function comes through by itself, in one document for all requests."""
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What the functions of a system need to come through. `events` are what comes in, if a guess of it has changed."""
+
+    given: Given
+    told: Mapping[str, str]
+    events: tuple[str, ...] | None = None
+    event_guesses: Mapping[str, str] = field(default_factory=dict)
+
+
+def _answers(options: Options, parts: Parts, entrance: Entrance) -> _Answers:
+    """The answers of others with which each function comes through by itself, in one document for all requests; and
+    the event with which the first one does.
+    """
     given = options.given
     body: Document = {}
     told: dict[str, str] = {}
-    for part in parts.taking_part.values():
+    events: tuple[str, ...] | None = None
+    event_guesses: Mapping[str, str] = {}
+    for name, part in parts.taking_part.items():
         single = replace(options, is_system=False, entrance=None, rule=None, bodies=None, function=part.name)
         with contextlib.suppress(UserError):
             found = guessed_answers(replace(single, told_events=lambda _: None))
+            if options.bodies is None and name == entrance.functions[0] and is_the_same_text(entrance, found.kind):
+                events, event_guesses = found.events, found.event_guesses
             body |= found.over_http
             given = replace(given, replies=(*given.replies, *found.of_services))
             told |= found.guesses
@@ -190,7 +212,7 @@ def _answers(options: Options, parts: Parts) -> tuple[Given, Mapping[str, str]]:
         text = dump_json(body)
         given = replace(given, http=(*given.http, GivenAnswer("*", HttpAnswer(body=text.encode()))))
         told.setdefault("answers over HTTP", f"{text} (--given FILE says another one)")
-    return given, told
+    return _Answers(given, told, events, event_guesses)
 
 
 def _draws(performed: Callable[[int], Performance], trigger: Trigger, saved: Saved, seed: int) -> Draws:
