@@ -24,9 +24,10 @@ _ROLE = "RedriveProveRole"
 _SOURCE = "RedriveProveSource"
 _FED = "RedriveProveMapping"
 _CALLS = "RedriveProveFailedCalls"
-_OF_FUNCTIONS: Node = {
+_ASSUMED_BY: Node = [f"{one}.amazonaws.com" for one in ("lambda", "scheduler", "events", "states")]
+_OF_SERVICES: Node = {
     "Version": "2012-10-17",
-    "Statement": [{"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}],
+    "Statement": [{"Effect": "Allow", "Principal": {"Service": _ASSUMED_BY}, "Action": "sts:AssumeRole"}],
 }
 _EVERYTHING: Node = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
 MADE = (_ROLE, _SOURCE, _FED, _CALLS)
@@ -189,18 +190,17 @@ def stood_in(resource: dict[str, Node]) -> tuple[dict[str, Node], str]:
     kept = {key: resource[key] for key in ("Condition",) if key in resource}
     match resource.get("Type"):
         case "AWS::IAM::Role":
-            trust = properties_of(resource).get("AssumeRolePolicyDocument")
-            return {**_role(trust), **kept}, "a role that may do everything"
+            return {**_role(), **kept}, "a role that may do everything"
         case "AWS::IAM::ManagedPolicy" as policy:
             return {"Type": policy, "Properties": {"PolicyDocument": _EVERYTHING}, **kept}, "a policy that allows all"
         case _:
             return stubbed(resource), "a stub"
 
 
-def _role(trust: Node = None) -> dict[str, Node]:
+def _role() -> dict[str, Node]:
     """The role of every function: what it may do is not proved, and a template may name what is not here."""
     policies: Node = [{"PolicyName": "everything", "PolicyDocument": _EVERYTHING}]
     return {
         "Type": "AWS::IAM::Role",
-        "Properties": {"AssumeRolePolicyDocument": trust or _OF_FUNCTIONS, "Policies": policies},
+        "Properties": {"AssumeRolePolicyDocument": _OF_SERVICES, "Policies": policies},
     }
