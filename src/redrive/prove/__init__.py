@@ -9,6 +9,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                messages.py   what is on its way in a system, and its dead letters
                performance.py  one leg of a system's history
                search.py     the faults of a system
+               answers.py    what its functions need of others, as their own proofs guess it
                advice.py     what to do about a history of a system
                proving.py    a proof of a system from beginning to end
     whole      all functions of a project, one proof after the other

@@ -14,7 +14,7 @@ from pathlib import Path
 from redrive.core.documents import Document
 from redrive.core.errors import UserError
 from redrive.prove.calls.calls import mapping_of
-from redrive.prove.calls.given import GivenAnswer, GivenReply
+from redrive.prove.calls.given import Given, GivenAnswer, GivenReply
 from redrive.prove.guess.answer_names import FAILURES, misspelt_names
 from redrive.prove.guess.bindings import variables_for
 from redrive.prove.guess.contents import PLAIN_FILE, FileContent, content_for
@@ -124,12 +124,13 @@ def prepared(subject: Subject | None, options: Options) -> Iterator[World]:
 class Answers:
     """The answers of others that a function of a template needs, and what was guessed of them, for the user.
 
-    With the events with which it comes through, and what feeds it.
+    With what has to be there beforehand, the events with which it comes through, and what feeds it.
     """
 
     over_http: Document
     of_services: tuple[GivenReply, ...]
     guesses: Mapping[str, str]
+    beforehand: Given
     kind: Kind
     events: tuple[str, ...]
     event_guesses: Mapping[str, str]
@@ -141,10 +142,11 @@ def guessed_answers(options: Options) -> Answers:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="redrive-prove-")))
         made = _Maker(stack, None, options, directory)
         hints = rehearse(made.set_up, made.asked)
-        guesses = dict(told(one) for one in hints.all if one.mend.at.source == HTTP)
+        beforehand = provided(hints, made.asked, made.file)
         trigger = made.set_up(hints).trigger
         return Answers(
-            made.answer_with(hints), replies(hints), guesses, trigger.kind, trigger.bodies, trigger.guesses
+            made.answer_with(hints), replies(hints), _told_of(hints), beforehand, trigger.kind, trigger.bodies,
+            trigger.guesses,
         )  # fmt: skip
 
 
@@ -241,7 +243,7 @@ class _Maker:
         bodies = {json.dumps(overlaid(self._web, [one.mend for one in hints.of(HTTP)])): HTTP}
         return Setting(performance, trigger, places, bodies)
 
-    def _trigger(self, performance: Performance, options: Options, sample: _Given) -> Trigger:
+    def _trigger(self, performance: Performance, options: Options, sample: _Sample) -> Trigger:
         """What feeds the handler: as the template says, or as is usual."""
         meant, stage = self._meant, performance.stage
         if meant is None:
@@ -289,7 +291,7 @@ def _meant(subject: Subject | None, options: Options, directory: Path) -> Chosen
 
 def _declared(
     stage: Stage, meant: Chosen, options: Options, wanted: Callable[[str, Path | None], Wanted], of_kind: Sample,
-    sample: _Given,
+    sample: _Sample,
 ) -> Declared:  # fmt: skip
     """The trigger in front of the handler, from a template."""
     if meant.is_bare:
@@ -305,7 +307,7 @@ def _declared(
     )
 
 
-def _usual(stage: Stage, options: Options, sample: _Given, wanted: Wanted) -> Trigger:
+def _usual(stage: Stage, options: Options, sample: _Sample, wanted: Wanted) -> Trigger:
     """The trigger of a handler without a template."""
     kind = options.trigger or Kind.SQS
     if kind.is_stream:
@@ -334,7 +336,7 @@ def _is_meant_to_report(wanted: Wanted) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _Sample:
     """What the handler is given, and what was guessed of it."""
 
     texts: tuple[str, ...]
@@ -352,21 +354,21 @@ def _with_kind(options: Options, wanted: Wanted) -> tuple[Options, Mapping[str, 
     return replace(options, trigger=kind), {} if kind is Kind.SQS else {TRIGGER: why}
 
 
-def _sample(options: Options, wanted: Wanted, file: FileContent) -> _Given:
+def _sample(options: Options, wanted: Wanted, file: FileContent) -> _Sample:
     """What the handler is given if no template says otherwise."""
     kind = options.trigger or Kind.SQS
     if kind is not Kind.EVENTBRIDGE and (kind.is_direct or kind.is_awaited):
         texts, guesses = inputs_for(kind, options.bodies, wanted, file=file)
-        return _Given(texts, guesses)
+        return _Sample(texts, guesses)
     if options.trigger is not Kind.EVENTBRIDGE:
         if options.bodies is not None:
-            return _Given(options.bodies)
+            return _Sample(options.bodies)
         message = sample_message(wanted.reading, file)
-        return _Given((message.text,), message.guesses)
+        return _Sample((message.text,), message.guesses)
     if options.bodies is not None:
-        return _Given(events_of(options.bodies, None))
+        return _Sample(events_of(options.bodies, None))
     made = sample_event(None, wanted)
-    return _Given((made.text,), made.guesses)
+    return _Sample((made.text,), made.guesses)
 
 
 def _wanted(subject: Subject | None, options: Options) -> Callable[[str, Path | None], Wanted]:

@@ -8,26 +8,23 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from redrive.core.clock import DAY_MS, SECOND_MS
-from redrive.core.documents import Document, dump_json
 from redrive.core.errors import Bug, UserError
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.sources.targets import queue_url
 from redrive.prove.calls.calls import parts_of
-from redrive.prove.calls.given import Given, GivenAnswer
+from redrive.prove.calls.given import Given
 from redrive.prove.effects.journal import Journal
 from redrive.prove.guess.variables import guessed_value, is_of_aws
-from redrive.prove.making import guessed_answers
 from redrive.prove.play.events import Called, Delivered, Event
 from redrive.prove.play.faults import History
 from redrive.prove.play.performance import Performance
 from redrive.prove.play.transport import Short
 from redrive.prove.process.clients import remembered_clients
-from redrive.prove.process.exchange import HttpAnswer
 from redrive.prove.process.surroundings import is_set
 from redrive.prove.proving import replayed_in, searched_in
 from redrive.prove.refusals import refusals_told
@@ -45,8 +42,9 @@ from redrive.prove.stage.tape import Saved
 from redrive.prove.stage.template import STACK, deploy, names_made
 from redrive.prove.stage.trigger import RETENTION_S, Trigger, with_messages
 from redrive.prove.system.advice import advice_for_system
+from redrive.prove.system.answers import answers_for, furnish_by_name
 from redrive.prove.system.entrances import KINDS, Entrance, Names, Way, chosen, entrances
-from redrive.prove.system.incoming import Incoming, incoming, is_the_same_text
+from redrive.prove.system.incoming import Incoming, incoming
 from redrive.prove.system.messages import Circuit
 from redrive.prove.system.parts import Part, Parts, functions_of
 from redrive.prove.system.performance import SystemPerformance
@@ -129,6 +127,7 @@ def _prepared(options: Options) -> Iterator[World]:
         circuit = Circuit(wiring, entrance, deployed.names, clients)
         trigger = _trigger(stage, circuit, came, {**deployed.guesses, **came.guesses})
         options.told_events(trigger.bodies)
+        furnish_by_name(stage, options.given)
         saved = stage.save()
 
         def performing(given: Given, circuit: Circuit = circuit) -> Callable[[int], Performance]:
@@ -139,11 +138,15 @@ def _prepared(options: Options) -> Iterator[World]:
         try:
             made_up = _played_once(performed(options.seed), trigger, saved, circuit)
         except UserError:
-            answers = _answers(options, deployed.parts, entrance)
-            if answers.given == given and answers.events in (None, came.bodies):
+            answers = answers_for(options, deployed.parts, entrance)
+            if answers.given == given and not answers.beforehand and answers.events in (None, came.bodies):
                 raise
+            stage.load(saved)
+            for one in answers.beforehand:
+                with contextlib.suppress(UserError):  # Of a function that takes no part here.
+                    furnish_by_name(stage, one)
+            saved = stage.save()
             if answers.events is not None:
-                stage.load(saved)
                 came = Incoming(answers.events, {**answers.event_guesses})
                 trigger = _trigger(stage, circuit, came, {**deployed.guesses, **came.guesses})
                 options.told_events(trigger.bodies)
@@ -178,41 +181,6 @@ def _played_once(
         with performance.entered(Short(performance.stage)):
             _play_clean(performance, circuit)
         return performance.made_up
-
-
-@dataclass(frozen=True, slots=True)
-class _Answers:
-    """What the functions of a system need to come through. `events` are what comes in, if a guess of it has changed."""
-
-    given: Given
-    told: Mapping[str, str]
-    events: tuple[str, ...] | None = None
-    event_guesses: Mapping[str, str] = field(default_factory=dict)
-
-
-def _answers(options: Options, parts: Parts, entrance: Entrance) -> _Answers:
-    """The answers of others with which each function comes through by itself, in one document for all requests; and
-    the event with which the first one does.
-    """
-    given = options.given
-    body: Document = {}
-    told: dict[str, str] = {}
-    events: tuple[str, ...] | None = None
-    event_guesses: Mapping[str, str] = {}
-    for name, part in parts.taking_part.items():
-        single = replace(options, is_system=False, entrance=None, rule=None, bodies=None, function=part.name)
-        with contextlib.suppress(UserError):
-            found = guessed_answers(replace(single, told_events=lambda _: None))
-            if options.bodies is None and name == entrance.functions[0] and is_the_same_text(entrance, found.kind):
-                events, event_guesses = found.events, found.event_guesses
-            body |= found.over_http
-            given = replace(given, replies=(*given.replies, *found.of_services))
-            told |= found.guesses
-    if body:
-        text = dump_json(body)
-        given = replace(given, http=(*given.http, GivenAnswer("*", HttpAnswer(body=text.encode()))))
-        told.setdefault("answers over HTTP", f"{text} (--given FILE says another one)")
-    return _Answers(given, told, events, event_guesses)
 
 
 def _draws(performed: Callable[[int], Performance], trigger: Trigger, saved: Saved, seed: int) -> Draws:
