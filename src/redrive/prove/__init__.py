@@ -19,8 +19,8 @@ The rooms, top to bottom; a room imports only rooms below it:
     world      a world before its first message, and performances in it
     tell       verdict.py    the result of a search
                story.py      a history told in numbered steps
-               advice/       what to do about it: causes.py recognises why by the history's structure, words.py says
-                             so, changes/ derives a change of the source
+               advice/       what to do about it: causes.py recognises why by the history's structure (repeated.py,
+                             lost.py), words.py says so, changes/ derives a change of the source or the template
                named.py      a report with resources by their logical ids
                words.py      the words about FIFO queues, topics, schedules, tasks and APIs
                export.py     a counterexample as a test
@@ -97,6 +97,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                tables.py     the tables that the code and the files of SQL beside it show
                translation.py statements of PostgreSQL and MySQL as those of SQLite
                functions.py  functions of SQL that SQLite has not
+               translating.py translated statements, remembered: the parser is imported with the first of them
                statement.py  statements and tables as values
     project    finding.py    where a project has its template, or handlers without any
                elsewhere.py  modules that lie elsewhere in the project

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from redrive.prove.judge.judge import Rule
 from redrive.prove.tell.advice.case import Case
-from redrive.prove.tell.advice.causes import Finding, cause_of
+from redrive.prove.tell.advice.causes import cause_of
 from redrive.prove.tell.advice.changes.changes import Change, change_for
+from redrive.prove.tell.advice.finding import Finding
 from redrive.prove.tell.advice.words import untied, words_for
 
 _STABLE = "Record the result with the key, and return the recorded one when the key comes again."

@@ -10,7 +10,7 @@ from redrive.prove.play.faults import Act
 from redrive.prove.stage.trigger import Kind
 from redrive.prove.tell import words as triggers
 from redrive.prove.tell.advice.case import Case
-from redrive.prove.tell.advice.causes import Cause, Finding
+from redrive.prove.tell.advice.finding import Cause, Finding
 
 _MESSAGE_KEY = "take the key from the message's body, never from its message id, which a duplicate and a redrive change"
 _EVENT_KEY = (

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from redrive.prove.project.packages import shortly
 from redrive.prove.tell.advice.case import Case, TemplateText
-from redrive.prove.tell.advice.causes import Cause, Finding
 from redrive.prove.tell.advice.changes.declared import changed_template, with_visibility
 from redrive.prove.tell.advice.changes.keys import keyed
 from redrive.prove.tell.advice.changes.source import Edit, Source, Spot, keyword, number_of
 from redrive.prove.tell.advice.changes.writes import GROWS, older_refused, read_modify_write_tied, recorded_in_the_item
+from redrive.prove.tell.advice.finding import Cause, Finding
 
 _OUTLIVES = "30 * 24 * 3600"
 _PARTS = {

@@ -11,9 +11,9 @@ import yaml
 from redrive.languages.template import Node, TemplateError
 from redrive.prove.project.nodes import items_of, mentioned, properties_of, resources_of
 from redrive.prove.stage.trigger import Kind
-from redrive.prove.tell.advice.causes import Cause, Finding
 from redrive.prove.tell.advice.changes.source import Edit
 from redrive.prove.tell.advice.changes.written import WrittenTemplate
+from redrive.prove.tell.advice.finding import Cause, Finding
 from redrive.services.lambda_.model.mapping import REPORT_BATCH_ITEM_FAILURES
 
 RETENTION_S = 1_209_600
