@@ -18,6 +18,7 @@ from redrive.prove.tell.advice.changes.source import Edit, Source, Spot, keyword
 from redrive.prove.tell.advice.changes.writes import GROWS, older_refused, read_modify_write_tied, recorded_in_the_item
 from redrive.prove.tell.advice.finding import Cause, Finding
 
+_UNENDED = "\\ No newline at end of file"
 _OUTLIVES = "30 * 24 * 3600"
 _PARTS = {
     "send_message_batch": "Failed", "publish_batch": "Failed", "put_events": "FailedEntryCount",
@@ -41,9 +42,15 @@ class Change:
     def diff(self) -> str:
         """The change as a unified diff."""
         lines = difflib.unified_diff(
-            self.before.splitlines(), self.after.splitlines(), f"a/{self.name}", f"b/{self.name}", lineterm="", n=2
+            _lines(self.before), _lines(self.after), f"a/{self.name}", f"b/{self.name}", lineterm="", n=2
         )
         return "\n".join(lines)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text. Behind a last one that does not end stands what `patch` has to be told."""
+    lines = text.split("\n")
+    return lines[:-1] if not lines[-1] else [*lines[:-1], f"{lines[-1]}\n{_UNENDED}"]
 
 
 def change_for(finding: Finding | None, case: Case, message: Mapping[str, object]) -> Change | None:
