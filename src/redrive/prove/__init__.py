@@ -104,6 +104,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                source.py     a template of any kind, as CloudFormation after its transforms
                assets.py     where the CDK has put code
                images.py     container images: the handler that a template or a Dockerfile names
+               letters.py    queues for dead letters that another stack has
                pipes.py      pipes from a queue or a stream to a function, as mappings
                parameters.py values for the parameters of a template that have no default
                plans.py      a plan of Terraform: its resources and what they refer to

@@ -63,9 +63,10 @@ def test_member_is_put_where_the_objects_members_stand(before: str, value: Node,
 
     assert edit is not None
     assert template.edited([edit]) == after
-    found = read_root(after)
+    found: Node = read_root(after)
     for name in (*PLACE, "B"):
-        found = found[name]  # type: ignore[call-overload,index,assignment]
+        assert isinstance(found, dict)
+        found = found[name]
     assert found == value
 
 

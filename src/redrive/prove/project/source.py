@@ -23,6 +23,7 @@ from redrive.prove.project.assets import asset_code
 from redrive.prove.project.choosing import module_of
 from redrive.prove.project.functions import FUNCTION, ProjectFunction, functions_of
 from redrive.prove.project.images import images_as_archives
+from redrive.prove.project.letters import take_in_letters
 from redrive.prove.project.nodes import STUB, items_of, mentioned, properties_of, replaced, resources_of, stubbed
 from redrive.prove.project.parameters import missing_parameters, parameters_of
 from redrive.prove.project.pipes import take_in_pipes
@@ -101,6 +102,7 @@ def _read(file: Path, root: dict[str, Node], given: Mapping[str, str], scope: Sc
         f"parameter {name}": f"{value!r}, because the template has no default" for name, value in missing.items()
     }
     nested = _taken_out(root, directory)
+    guesses |= take_in_letters(root)
     take_in_definitions(root, directory)
     _simplify(root)
     images = images_as_archives(root, directory)

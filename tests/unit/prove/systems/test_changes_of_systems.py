@@ -221,3 +221,24 @@ def test_policy_that_cannot_be_made_allows_everything(tmp_path: Path) -> None:
     verdict = proved(template, faults=0)
 
     assert verdict.assumptions["resource Role"].startswith("a role that may do everything, because")
+
+
+def test_dead_letters_in_a_queue_of_another_stack_are_not_lost(tmp_path: Path) -> None:
+    """Of a nested stack and of an export the template knows the name of a queue alone."""
+    event = (
+        "Placed: {Type: EventBridgeRule, Properties: {Pattern: {source: [shop], detail: {order: [{exists: true}]}}}}"
+    )
+    nested = "Shared: {Type: AWS::CloudFormation::Stack, Properties: {TemplateURL: ../elsewhere.yaml}}\n"
+    kept = "EventInvokeConfig: {DestinationConfig: {OnFailure: {Type: SQS, Destination: !GetAtt Shared.Outputs.Arn}}}"
+    puts = (
+        "import boto3, os\n\ndef handler(event, context):\n    boto3.client('dynamodb').put_item("
+        "TableName=os.environ['TABLE'], Item={'id': {'S': event['detail']['order']}})\n"
+    )
+    template = written(
+        tmp_path, nested, table("Bills"), function("Bill", event, "TABLE: !Ref Bills", more=kept), Bill=puts
+    )
+
+    verdict = proved(template)
+
+    assert rule_of(verdict) == ""
+    assert "another stack's" in verdict.assumptions["dead-letter queue RedriveProveLetters"]
