@@ -117,7 +117,7 @@ def replay(subject: Subject | None, history: History, options: Options = DEFAULT
 
 def replayed_in(world: World, history: History, options: Options) -> Counterexample | None:
     """Play one history in a world that is prepared."""
-    example, unmet = _played(world, options, history)
+    example, unmet = _played(world, options, renamed(history, world.names))
     if example is None and unmet:
         raise UserError(
             f"This history does not fit the handler any more: it does not come to {unmet[0]}.",

@@ -48,6 +48,7 @@ _TOO_SHORT = re.compile(
     r"Queue visibility timeout: (?P<visible>\d+) seconds is less than Function timeout: (?P<timeout>\d+) seconds"
 )
 """Why Lambda refuses a mapping, in its words."""
+_SEPARATORS = re.compile("[/:|]")
 _STUBS_MAX = 25
 """After so many resources that cannot be made, the template is refused."""
 _KINDS: Mapping[str, Kind] = {
@@ -352,9 +353,9 @@ def _physical_name(stage: Stage, file: Path, logical_id: str) -> str:
 
 
 def names_made(stage: Stage) -> dict[str, str]:
-    """The logical ids of what the template has made, by the physical names."""
+    """The logical ids of what the template has made, by the names in their ARNs and URLs."""
     found = stage.call("cloudformation", "DescribeStackResources", StackName=STACK)["StackResources"]
-    return {str(one["PhysicalResourceId"]): str(one["LogicalResourceId"]) for one in found}
+    return {_SEPARATORS.split(str(one["PhysicalResourceId"]))[-1]: str(one["LogicalResourceId"]) for one in found}
 
 
 def _logical_id(stage: Stage, function_name: str) -> str:

@@ -1,11 +1,11 @@
 """What a report says, with resources by their logical ids: the name of a resource that the template has not named has
-the stack and chance in it. Histories keep those names, since a test plays them again.
+the stack and chance in it. A history that is played again is given the names of that time.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -34,6 +34,7 @@ def example_named(found: Counterexample) -> Counterexample:
     """The counterexample as its user reads it. What it is about keeps its name: a baseline compares it."""
     return replace(
         found,
+        history=_with_targets(found.history, lasting),
         violation=replace(found.violation, sentence=lasting(found.violation.sentence)),
         steps=[replace(step, text=lasting(step.text)) for step in found.steps],
         advice=lasting(found.advice),
@@ -41,17 +42,18 @@ def example_named(found: Counterexample) -> Counterexample:
 
 
 def renamed(history: History, names: Collection[str]) -> History:
-    """A history with the names that resources have after a change of their template: their ends are others."""
+    """A history with the names that resources have here: their ends change with the template."""
     by_logical = {lasting(name): name for name in names}
+    return _with_targets(history, lambda target: by_logical.get(lasting(target), target))
 
+
+def _with_targets(history: History, name_of: Callable[[str], str]) -> History:
     def leg_with(leg: Leg) -> Leg:
         return replace(leg, strikes=tuple(map(strike_with, leg.strikes)))
 
     def strike_with(strike: Strike) -> Strike:
-        if not isinstance(strike.at, Spot) or strike.at.target == lasting(strike.at.target):
-            return strike
-        target = by_logical.get(lasting(strike.at.target), strike.at.target)
-        return replace(strike, at=replace(strike.at, target=target))
+        at = strike.at
+        return replace(strike, at=replace(at, target=name_of(at.target))) if isinstance(at, Spot) else strike
 
     return tuple(map(leg_with, history))
 

@@ -161,7 +161,8 @@ _UNRECORDED = (
 _SENT = (
     "Nothing remembers that {call} was done, and a record of it would not be written in the same moment: a run can end "
     "between the two. So let it carry a key of the message's: a deduplication id (a FIFO queue or topic knows it for 5 "
-    "minutes), a key in what is sent that whoever gets it knows again, or redrive.handler.effect with a lookup; {key}."
+    "minutes), the name of an execution, a key in what is sent that whoever gets it knows again, or "
+    "redrive.handler.effect with a lookup; {key}."
 )
 _TRANSACTED = frozenset({"dynamodb", "effect", "s3", SQL_SERVICE})
 """Services in which a record and the work are one transaction, or which know what was done."""
