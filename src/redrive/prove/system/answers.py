@@ -33,11 +33,10 @@ class SystemAnswers:
     event_guesses: Mapping[str, str] = field(default_factory=dict)
 
 
-def answers_for(options: Options, parts: Parts, entrance: Entrance) -> SystemAnswers:
-    """The answers of others with which each function comes through by itself, in one document for all requests; and
-    the event with which the first one does.
+def answers_for(options: Options, parts: Parts, entrance: Entrance, given: Given) -> SystemAnswers:
+    """The answers of others with which each function comes through by itself, in one document for all requests, behind
+    what is `given`; and the event with which the first one does.
     """
-    given = options.given
     body: Document = {}
     told: dict[str, str] = {}
     beforehand: list[Given] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
@@ -74,6 +74,10 @@ class Parts:
 
     def __getitem__(self, function_name: str) -> Part:
         return self.taking_part[function_name]
+
+    def only(self, names: Collection[str]) -> Parts:
+        """Those of these names."""
+        return replace(self, taking_part={name: part for name, part in self.taking_part.items() if name in names})
 
     def changed(self, file: Path, text: str) -> Parts:
         """The same functions with another text of a file."""

@@ -8,7 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -42,7 +42,7 @@ from redrive.prove.stage.tape import Saved
 from redrive.prove.stage.template import STACK, deploy, names_made
 from redrive.prove.stage.trigger import RETENTION_S, Trigger, with_messages
 from redrive.prove.system.advice import advice_for_system
-from redrive.prove.system.answers import answers_for, furnish_by_name
+from redrive.prove.system.answers import SystemAnswers, answers_for, furnish_by_name
 from redrive.prove.system.entrances import KINDS, Entrance, Names, Way, chosen, entrances
 from redrive.prove.system.incoming import Incoming, incoming
 from redrive.prove.system.messages import Circuit
@@ -133,26 +133,26 @@ def _prepared(options: Options) -> Iterator[World]:
         def performing(given: Given, circuit: Circuit = circuit) -> Callable[[int], Performance]:
             return lambda seed: SystemPerformance(circuit, seed=seed, given=given, is_warm=options.warm)
 
-        given = options.given
-        performed = performing(given)
-        try:
-            made_up = _played_once(performed(options.seed), trigger, saved, circuit)
-        except UserError:
-            answers = answers_for(options, deployed.parts, entrance)
-            if answers.given == given and not answers.beforehand and answers.events in (None, came.bodies):
-                raise
-            stage.load(saved)
-            for one in answers.beforehand:
-                with contextlib.suppress(UserError):  # Of a function that takes no part here.
-                    furnish_by_name(stage, one)
-            saved = stage.save()
-            if answers.events is not None:
-                came = Incoming(answers.events, {**answers.event_guesses})
-                trigger = _trigger(stage, circuit, came, {**deployed.guesses, **came.guesses})
-                options.told_events(trigger.bodies)
-            given = answers.given
-            performed = performing(given)
-            made_up = {**answers.told, **_played_once(performed(options.seed), trigger, saved, circuit)}
+        start = _Start(options.given, trigger, saved)
+        asked: set[str] = set()
+        while True:
+            performance = performing(start.given)(options.seed)
+            try:
+                made_up = _played_once(performance, start.trigger, start.saved, circuit)
+                break
+            except UserError as error:
+                wanted = _wanted(performance, error, wiring.parts) - asked
+                answers = answers_for(options, wiring.parts.only(wanted), entrance, start.given)
+                if answers.given == start.given and not answers.beforehand and answers.events in (None, came.bodies):
+                    raise
+                asked |= wanted
+                if answers.events is not None:
+                    came = Incoming(answers.events, {**answers.event_guesses})
+                start = _furnished(stage, start, answers)
+                start = replace(start, trigger=_trigger(stage, circuit, came, deployed.guesses))
+                options.told_events(start.trigger.bodies)
+        performed, trigger, saved = performing(start.given), start.trigger, start.saved
+        made_up = {**came.guesses, **start.told, **made_up}
         draws = _draws(performed, trigger, saved, options.seed)
         elsewhere = left_in_another(performed, trigger, saved, options.seed)
         parts = wiring.parts.taking_part
@@ -166,9 +166,36 @@ def _prepared(options: Options) -> Iterator[World]:
 
         def with_source(change: Change) -> World:
             mended = replace(wiring, parts=wiring.parts.changed(change.file, change.after))
-            return replace(world, performed=performing(given, replace(circuit, wiring=mended)))
+            return replace(world, performed=performing(start.given, replace(circuit, wiring=mended)))
 
         yield replace(world, changed=changing(options, _prepared, with_source))
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """A system before its event: what is answered and there beforehand, and what comes in."""
+
+    given: Given
+    trigger: Trigger
+    saved: Saved
+    told: Mapping[str, str] = field(default_factory=dict)
+
+
+def _wanted(performance: Performance, error: UserError, parts: Parts) -> set[str]:
+    """The functions whose own proofs are asked what they need: what has failed, or all where nothing was done."""
+    if isinstance(error, ChangesNothing):
+        return set(parts.taking_part)
+    ran = {one.function for one in performance.events if isinstance(one, Delivered)}
+    return {name for name, part in parts.taking_part.items() if part.name in ran}
+
+
+def _furnished(stage: Stage, start: _Start, answers: SystemAnswers) -> _Start:
+    """The system with what its functions need."""
+    stage.load(start.saved)
+    for one in answers.beforehand:
+        with contextlib.suppress(UserError):  # Of a function that takes no part here.
+            furnish_by_name(stage, one)
+    return replace(start, given=answers.given, saved=stage.save(), told={**start.told, **answers.told})
 
 
 def _played_once(

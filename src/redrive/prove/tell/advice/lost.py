@@ -18,6 +18,7 @@ RESPONSE_KEY, RESPONSE_ID = "batchItemFailures", "itemIdentifier"
 
 
 def unprocessed(case: Case) -> Finding | None:
+    """A batch was refused in part, and what was refused is missing."""
     refused = [one for one in case.calls if Fault.PARTLY_REFUSED in one.faults and can_be_partly_refused(one.call)]
     if not refused or not case.leaves(refused[-1].call):
         return None
@@ -60,6 +61,7 @@ def dropped(case: Case) -> Finding | None:
 
 
 def unchecked(case: Case) -> Finding | None:
+    """A request was answered with an error, and its run returned."""
     returned = {end.run for end in case.ends if end.ending is Ending.RETURNED}
     for one in case.calls:
         is_failed = one.call.service == HTTP_SERVICE and one.outcome.startswith("status ")
@@ -69,11 +71,13 @@ def unchecked(case: Case) -> Finding | None:
 
 
 def uncertain(case: Case) -> Finding | None:
+    """An effect's answer was lost, and nothing tells whether it happened."""
     is_uncertain = any("EffectUncertain" in end.answer + end.said for end in case.ends)
     return Finding(Cause.UNCERTAIN) if is_uncertain else None
 
 
 def deleted_first(case: Case) -> Finding | None:
+    """A run deleted its message, and died before its work was done."""
     if case.violation.rule is not Rule.ALL:
         return None
     for one in case.calls:
@@ -113,6 +117,7 @@ def claimed(case: Case) -> Finding | None:
 
 
 def letters_expired(case: Case) -> Finding | None:
+    """What failed last was left, and is gone."""
     if case.violation.rule is not Rule.ALL or not case.kind.is_queue or not case.ends:
         return None
     end = case.ends[-1]
@@ -130,6 +135,7 @@ def given_up(case: Case) -> Finding | None:
 
 
 def fails_again(case: Case) -> Finding | None:
+    """Runs after a redrive fail."""
     if case.violation.rule is not Rule.UNSTUCK or not any(isinstance(event, DeadLettered) for event in case.events):
         return None
     reason = _reason(case.ends[-1]) if case.ends else ""

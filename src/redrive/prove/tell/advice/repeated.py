@@ -114,6 +114,7 @@ def marked_after(case: Case) -> Finding | None:
 
 
 def unrecorded(case: Case) -> Finding | None:
+    """There is no ledger."""
     culprits = case.culprits
     if case.ledger.name is not None or not culprits:
         return None
@@ -166,6 +167,7 @@ def _versions(case: Case) -> set[str]:
 
 
 def differs(case: Case) -> Finding | None:
+    """Two attempts have left something else."""
     culprits = case.culprits
     if len({one.run for one in culprits} | {end.run for end in case.ends}) < 2 or not culprits:
         return None
