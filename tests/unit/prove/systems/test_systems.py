@@ -188,6 +188,7 @@ def test_caller_of_an_api_who_is_told_that_all_is_well_does_not_ask_again(tmp_pa
     verdict = proved(api(tmp_path, ACCEPTS.replace('"statusCode": 500', '"statusCode": 200')))
 
     assert rule_of(verdict) == "lost"
+    assert "the caller was told that all had gone well" in counterexample_of(verdict).advice
 
 
 def test_dead_letters_that_are_gone_before_anybody_redrives_them_are_lost(tmp_path: Path) -> None:

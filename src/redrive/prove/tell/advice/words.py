@@ -118,6 +118,8 @@ _SWALLOWED = {
     "ReportBatchItemFailures.",
     "event": "{call} failed ({error}), and the run returned as if all had gone well: Lambda does not retry. Let the "
     "exception out.",
+    "request": "{call} failed ({error}), and the caller was told that all had gone well: it does not ask again. Answer "
+    "with an error (a status of 500 or more), or let the exception out.",
     "record": "{call} failed ({error}), and the run returned as if all had gone well, so the shard went on behind its "
     "records. Let the exception out, or name the first record that failed in batchItemFailures, with "
     "FunctionResponseTypes set to ReportBatchItemFailures, and stop there.",
@@ -206,6 +208,7 @@ def words_for(finding: Finding, case: Case) -> str:
             return (_APPENDED if is_object else words).format(**details)
         case Cause.DROPPED:
             noun = "record" if case.kind.is_stream else "message" if case.kind.is_queue else "event"
+            noun = "request" if case.kind is Kind.API else noun
             return _SWALLOWED[noun].format(**details)
         case Cause.NO_LEASE:
             stays = "the message stays in its queue" if case.kind.is_queue else _STAYS[case.kind.is_stream]
