@@ -10,8 +10,8 @@ from redrive.prove.play.events import Called, DeadLettered, Delivered, Event, Se
 from redrive.prove.stage.trigger import Kind
 from redrive.prove.system.entrances import Way
 from redrive.prove.system.messages import Circuit
-from redrive.prove.tell.advice.advice import Advice, advice_for, members_of_text
-from redrive.prove.tell.advice.case import Case
+from redrive.prove.tell.advice.advice import Advice, advice_for
+from redrive.prove.tell.advice.case import Case, members_of_text
 from redrive.prove.tell.advice.causes import cause_of
 from redrive.prove.tell.advice.changes.changes import change_for
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -153,3 +154,12 @@ class Case:
                 return (self.stable(str(part)),)
             case _:
                 return str(part), f"{part.operation} on {target}"
+
+
+def members_of_text(text: str) -> Mapping[str, object]:
+    """The members of a message in JSON; none if it is no object."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
 
 from redrive.prove.calls.batches import can_be_partly_refused
 from redrive.prove.calls.calls import HTTP_SERVICE
 from redrive.prove.judge.judge import Rule
 from redrive.prove.play.events import Called, DeadLettered, Ended, Ending, Shown
 from redrive.prove.play.faults import Fault
-from redrive.prove.tell.advice.case import READS, REFUSALS, Case
+from redrive.prove.tell.advice.case import READS, REFUSALS, Case, members_of_text
 from redrive.prove.tell.advice.finding import Cause, Finding
 
 RESPONSE_KEY, RESPONSE_ID = "batchItemFailures", "itemIdentifier"
@@ -28,7 +26,7 @@ def unprocessed(case: Case) -> Finding | None:
 def misspelt(case: Case) -> Finding | None:
     """A run named what failed, under a name that Lambda does not know."""
     for end in case.ends:
-        answer = _object(end.answer) if end.ending is Ending.RETURNED else {}
+        answer = members_of_text(end.answer) if end.ending is Ending.RETURNED else {}
         for name, value in answer.items():
             if name != RESPONSE_KEY and _letters(name).rstrip("s") == _letters(RESPONSE_KEY).rstrip("s") and value:
                 at = next((one for one in reversed(case.call_of_run(end.run))), None)
@@ -40,7 +38,7 @@ def unread(case: Case) -> Finding | None:
     """A run named what failed, and the mapping does not read that."""
     if case.function in case.unread:
         for end in case.ends:
-            answer = _object(end.answer) if end.ending is Ending.RETURNED else {}
+            answer = members_of_text(end.answer) if end.ending is Ending.RETURNED else {}
             if answer.get(RESPONSE_KEY):
                 return Finding(Cause.UNREAD_RESPONSE, next(iter(reversed(case.call_of_run(end.run))), None))
     return None
@@ -144,14 +142,6 @@ def fails_again(case: Case) -> Finding | None:
 
 def _reason(end: Ended) -> str:
     return end.answer if end.ending is Ending.FAILED else end.said
-
-
-def _object(text: str) -> Mapping[str, object]:
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _letters(name: str) -> str:

@@ -34,6 +34,13 @@ class Edit:
     text: str
 
 
+def edited(text: str, edits: Sequence[Edit]) -> str:
+    """A text after edits that do not overlap. Of two at one place, the later one in the list stands first."""
+    for edit in sorted(edits, key=lambda one: -one.start):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class Spot:
     """Where a change begins: the line of a call, what the call said, and what the cause's words need."""
@@ -66,10 +73,7 @@ class Source:
 
     def edited(self, edits: Sequence[Edit]) -> str:
         """The text after edits that do not overlap."""
-        text = self.text
-        for edit in sorted(edits, key=lambda one: -one.start):
-            text = text[: edit.start] + edit.text + text[edit.end :]
-        return text
+        return edited(self.text, edits)
 
     def start(self, node: ast.expr | ast.stmt) -> int:
         """Where a node begins."""

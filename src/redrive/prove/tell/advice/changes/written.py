@@ -9,7 +9,7 @@ import yaml
 
 from redrive.languages.template import Node, read_root
 from redrive.languages.template.source import compose
-from redrive.prove.tell.advice.changes.source import Edit
+from redrive.prove.tell.advice.changes.source import Edit, edited
 
 _STEP = 2
 _LONG_FORMS = {"Ref", "Fn::GetAtt"}
@@ -49,11 +49,8 @@ class WrittenTemplate:
         return Edit(end, end, lines)
 
     def edited(self, edits: list[Edit]) -> str:
-        """The text after edits. Of two at one place, the later one in the list stands first."""
-        text = self.text
-        for edit in sorted(edits, key=lambda one: -one.start):
-            text = text[: edit.start] + edit.text + text[edit.end :]
-        return text
+        """The text after edits."""
+        return edited(self.text, edits)
 
     def _at(self, path: tuple[str, ...]) -> yaml.Node | None:
         found = self._node
