@@ -9,16 +9,18 @@ The rooms, top to bottom; a room imports only rooms below it:
                messages.py   what is on its way in a system, and its dead letters
                performance.py  one leg of a system's history
                search.py     the faults of a system
+               answers.py    what its functions need of others, as their own proofs guess it
                advice.py     what to do about a history of a system
                proving.py    a proof of a system from beginning to end
     whole      all functions of a project, one proof after the other
     proving    a proof from beginning to end
+    refusals   what AWS refuses of a template, with the change that ends it
     making     the world of a handler: declared by a template, or guessed until the handler comes through
     world      a world before its first message, and performances in it
     tell       verdict.py    the result of a search
                story.py      a history told in numbered steps
-               advice/       what to do about it: causes.py recognises why by the history's structure, words.py says
-                             so, changes/ derives a change of the source
+               advice/       what to do about it: causes.py recognises why by the history's structure (repeated.py,
+                             lost.py), words.py says so, changes/ derives a change of the source or the template
                named.py      a report with resources by their logical ids
                words.py      the words about FIFO queues, topics, schedules, tasks and APIs
                export.py     a counterexample as a test
@@ -101,12 +103,14 @@ The rooms, top to bottom; a room imports only rooms below it:
                tables.py     the tables that the code and the files of SQL beside it show
                translation.py statements of PostgreSQL and MySQL as those of SQLite
                functions.py  functions of SQL that SQLite has not
+               translating.py translated statements, remembered: the parser is imported with the first of them
                statement.py  statements and tables as values
     project    finding.py    where a project has its template, or handlers without any
                elsewhere.py  modules that lie elsewhere in the project
                source.py     a template of any kind, as CloudFormation after its transforms
                assets.py     where the CDK has put code
                images.py     container images: the handler that a template or a Dockerfile names
+               letters.py    queues for dead letters that another stack has
                pipes.py      pipes from a queue or a stream to a function, as mappings
                parameters.py values for the parameters of a template that have no default
                plans.py      a plan of Terraform: its resources and what they refer to

@@ -15,7 +15,7 @@ from pathlib import Path
 from redrive.core.documents import Document
 from redrive.core.errors import UserError
 from redrive.prove.calls.calls import mapping_of
-from redrive.prove.calls.given import GivenAnswer, GivenReply
+from redrive.prove.calls.given import Given, GivenAnswer, GivenReply
 from redrive.prove.guess.answer_names import FAILURES, misspelt_names
 from redrive.prove.guess.bindings import variables_for
 from redrive.prove.guess.contents import PLAIN_FILE, FileContent, content_for
@@ -48,7 +48,7 @@ from redrive.prove.stage.furnished import furnish
 from redrive.prove.stage.hinted import settle_furnished, with_envelopes, with_hints
 from redrive.prove.stage.inputs import inputs_for, usual_call
 from redrive.prove.stage.others import with_another
-from redrive.prove.stage.reports import WITHOUT, notes_of
+from redrive.prove.stage.reports import WITHOUT, notes_of, unread_by
 from redrive.prove.stage.rules import events_of, sample_event, usual_events
 from redrive.prove.stage.sampled import Wanted
 from redrive.prove.stage.stage import Stage
@@ -66,10 +66,12 @@ from redrive.prove.stage.template import (
     has_inline_code,
     inline_subject,
     local_subject,
+    names_made,
 )
 from redrive.prove.stage.trigger import Kind, Trigger, usual_trigger
 from redrive.prove.stage.variables import with_given
-from redrive.prove.world import World, left_in_another, unanswerable_told
+from redrive.prove.tell.advice.changes.changes import Change
+from redrive.prove.world import World, changing, left_in_another, unanswerable_told
 
 
 @contextmanager
@@ -103,16 +105,37 @@ def prepared(subject: Subject | None, options: Options) -> Iterator[World]:
         proved = performance.subject
         performed = performed_with(proved, options)
         elsewhere = left_in_another(performed, trigger, saved, options.seed)
-        yield World(proved.name, trigger, saved, assumptions, options.seed, elsewhere, draws, performed, proved)
+        made_names = names_made(performance.stage) if options.template is not None else {}
+        function = made_names.get(trigger.function_name, "")
+        world = World(
+            proved.name, trigger, saved, assumptions, options.seed, elsewhere, draws, performed, proved,
+            function=function, unread=unread_by(performance.stage, {trigger.function_name: function}),
+            names=list(made_names),
+        )  # fmt: skip
+
+        def with_source(change: Change) -> World | None:
+            if not isinstance(proved, NamedSubject):
+                return None
+            mended = proved.changed(change.file, change.after)
+            return replace(world, subject=mended, performed=performed_with(mended, options))
+
+        yield replace(world, changed=changing(options, lambda other: prepared(subject, other), with_source))
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The answers of others that a function of a template needs, and what was guessed of them, for the user."""
+    """The answers of others that a function of a template needs, and what was guessed of them, for the user.
+
+    With what has to be there beforehand, the events with which it comes through, and what feeds it.
+    """
 
     over_http: Document
     of_services: tuple[GivenReply, ...]
     guesses: Mapping[str, str]
+    beforehand: Given
+    kind: Kind
+    events: tuple[str, ...]
+    event_guesses: Mapping[str, str]
 
 
 def guessed_answers(options: Options) -> Answers:
@@ -121,8 +144,12 @@ def guessed_answers(options: Options) -> Answers:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="redrive-prove-")))
         made = _Maker(stack, None, options, directory)
         hints = rehearse(made.set_up, made.asked)
-        guesses = dict(told(one) for one in hints.all if one.mend.at.source == HTTP)
-        return Answers(made.answer_with(hints), replies(hints), guesses)
+        beforehand = provided(hints, made.asked, made.file)
+        trigger = made.set_up(hints).trigger
+        return Answers(
+            made.answer_with(hints), replies(hints), _told_of(hints), beforehand, trigger.kind, trigger.bodies,
+            trigger.guesses,
+        )  # fmt: skip
 
 
 def _played_through(setting: Setting) -> tuple[Saved, Mapping[str, str]] | None:
@@ -219,7 +246,7 @@ class _Maker:
         bodies = {json.dumps(overlaid(self._web, [one.mend for one in hints.of(HTTP)])): HTTP}
         return Setting(performance, trigger, places, bodies)
 
-    def _trigger(self, performance: Performance, options: Options, sample: _Given) -> Trigger:
+    def _trigger(self, performance: Performance, options: Options, sample: _Sample) -> Trigger:
         """What feeds the handler: as the template says, or as is usual."""
         meant, stage = self._meant, performance.stage
         if meant is None:
@@ -261,13 +288,13 @@ def _meant(subject: Subject | None, options: Options, directory: Path) -> Chosen
         return None
     return chosen(
         options.template, options.parameters, subject, directory, logical_id=options.function, kind=options.trigger,
-        rule=options.rule, kept=options.kept,
+        rule=options.rule, text=options.template_text, kept=options.kept,
     )  # fmt: skip
 
 
 def _declared(
     stage: Stage, meant: Chosen, options: Options, deployments: Deployments,
-    wanted: Callable[[str, Path | None], Wanted], of_kind: Sample, sample: _Given,
+    wanted: Callable[[str, Path | None], Wanted], of_kind: Sample, sample: _Sample,
 ) -> Declared:  # fmt: skip
     """The trigger in front of the handler, from a template."""
     if meant.is_bare:
@@ -285,7 +312,7 @@ def _declared(
     )  # fmt: skip
 
 
-def _usual(stage: Stage, options: Options, sample: _Given, wanted: Wanted) -> Trigger:
+def _usual(stage: Stage, options: Options, sample: _Sample, wanted: Wanted) -> Trigger:
     """The trigger of a handler without a template."""
     kind = options.trigger or Kind.SQS
     if kind.is_stream:
@@ -314,7 +341,7 @@ def _is_meant_to_report(wanted: Wanted) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _Sample:
     """What the handler is given, and what was guessed of it."""
 
     texts: tuple[str, ...]
@@ -332,21 +359,21 @@ def _with_kind(options: Options, wanted: Wanted) -> tuple[Options, Mapping[str, 
     return replace(options, trigger=kind), {} if kind is Kind.SQS else {TRIGGER: why}
 
 
-def _sample(options: Options, wanted: Wanted, file: FileContent) -> _Given:
+def _sample(options: Options, wanted: Wanted, file: FileContent) -> _Sample:
     """What the handler is given if no template says otherwise."""
     kind = options.trigger or Kind.SQS
     if kind is not Kind.EVENTBRIDGE and (kind.is_direct or kind.is_awaited):
         texts, guesses = inputs_for(kind, options.bodies, wanted, file=file)
-        return _Given(texts, guesses)
+        return _Sample(texts, guesses)
     if options.trigger is not Kind.EVENTBRIDGE:
         if options.bodies is not None:
-            return _Given(options.bodies)
+            return _Sample(options.bodies)
         message = sample_message(wanted.reading, file)
-        return _Given((message.text,), message.guesses)
+        return _Sample((message.text,), message.guesses)
     if options.bodies is not None:
-        return _Given(events_of(options.bodies, None))
+        return _Sample(events_of(options.bodies, None))
     made = sample_event(None, wanted)
-    return _Given((made.text,), made.guesses)
+    return _Sample((made.text,), made.guesses)
 
 
 def _wanted(subject: Subject | None, options: Options) -> Callable[[str, Path | None], Wanted]:

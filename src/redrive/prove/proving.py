@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from redrive.core.errors import Bug, UserError
-from redrive.prove.making import performed_with, prepared
+from redrive.prove.making import prepared
 from redrive.prove.play.asked import TELLING_SERVICES
 from redrive.prove.play.events import Event
 from redrive.prove.play.faults import History, Leg, Strike
 from redrive.prove.play.performance import Performance
 from redrive.prove.play.transport import Short, Transport, Wire
 from redrive.prove.process.garbage import seldom_collected
-from redrive.prove.process.subject import NamedSubject, Subject
+from redrive.prove.process.subject import NamedSubject, Place, Subject
 from redrive.prove.project.packages import shortly
+from redrive.prove.refusals import refusals_told
 from redrive.prove.search.baseline import Acceptance, acceptance_for
 from redrive.prove.search.clean import Clean, learn, require_matches
 from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.order import Found, Progress, Searched
 from redrive.prove.search.processes import may_fork, search_in_processes
-from redrive.prove.search.search import Search
 from redrive.prove.stage.stage import Stage
-from redrive.prove.tell.advice.case import Case
-from redrive.prove.tell.named import example_named, named
+from redrive.prove.tell.advice.case import Case, TemplateText
+from redrive.prove.tell.named import effects_by_name, example_named, named, renamed
 from redrive.prove.tell.story import tell
 from redrive.prove.tell.verdict import Bounds, Counterexample, Verdict, tried_told
 from redrive.prove.world import EndedWorld, World, opened
@@ -42,7 +43,7 @@ def prove(
     Without a subject, the code in the template is proved. Errors: UserError if the handler fails without any fault, has
     no visible effect, or behaves differently from run to run.
     """
-    with prepared(subject, options) as world:
+    with refusals_told(options, partial(prepared, subject)), prepared(subject, options) as world:
         return searched_in(world, options, progress=progress, may_go_on=may_go_on)
 
 
@@ -55,7 +56,7 @@ def searched_in(
     world, clean, searched, told = _searched(prepared, options, progress, may_go_on, acceptance)
     example = None if searched.found is None else _confirmed(world, options, searched.found)
     if example is not None:
-        example = _tried(world, options, example, clean.effects)
+        example = _tried(world, options, example, clean)
     is_whole = searched.is_finished and searched.found is None and options.choice.is_whole
     verdict = replace(
         _verdict(world, options, clean, searched, example), system=told, accepted=acceptance.occurring,
@@ -117,7 +118,7 @@ def replay(subject: Subject | None, history: History, options: Options = DEFAULT
 
 def replayed_in(world: World, history: History, options: Options) -> Counterexample | None:
     """Play one history in a world that is prepared."""
-    example, unmet = _played(world, options, history)
+    example, unmet = _played(world, options, renamed(history, world.names))
     if example is None and unmet:
         raise UserError(
             f"This history does not fit the handler any more: it does not come to {unmet[0]}.",
@@ -138,26 +139,31 @@ def _confirmed(world: World, options: Options, found: Found) -> Counterexample:
     return example
 
 
-def _tried(world: World, options: Options, example: Counterexample, effects: Mapping[str, int]) -> Counterexample:
+def _tried(world: World, options: Options, example: Counterexample, clean: Clean) -> Counterexample:
     """The counterexample with its change, if the history breaks no rule with it and a clean run leaves the same."""
-    change, subject = example.change, world.subject
-    if change is None or not isinstance(subject, NamedSubject):
-        return replace(example, change=None)
-    mended = subject.changed(change.file, change.after)
-    changed = replace(world, subject=mended, performed=performed_with(mended, options))
+    if example.change is None:
+        return example
+    try:
+        with world.changed(example.change) as changed:
+            tried = None if changed is None else _searched_again(changed, options, example, clean)
+    except UserError:
+        tried = None
+    return replace(example, change=None) if tried is None else replace(example, tried=tried)
+
+
+def _searched_again(changed: World, options: Options, example: Counterexample, clean: Clean) -> str | None:
+    """What was seen when a history, and others, were played with a change; None if it does not hold."""
     faults = max(1, sum(leg.faults for leg in example.history))
     left = iter(range(TRIED_MAX))
-    try:
-        again, _ = _played(changed, options, example.history, Short)
-        with opened(changed, Short) as performance:
-            clean = _learned(performance, world, options)
-            search = Search(performance, clean.judge, faults_max=faults, choice=options.choice)
-            searched = search.run(lambda *_: None, lambda: next(left, None) is not None)
-    except UserError:
-        return replace(example, change=None)
-    if again is not None or clean.effects != effects:
-        return replace(example, change=None)
-    return replace(example, tried=tried_told(searched, faults))
+    again, _ = _played(changed, options, renamed(example.history, changed.names), Short)
+    if again is not None:
+        return None
+    with opened(changed, Short) as performance:
+        after = _learned(performance, changed, options)
+        search = changed.search(performance, after.judge, faults_max=faults, choice=options.choice)
+        searched = search.run(lambda *_: None, lambda: next(left, None) is not None)
+    is_the_same = effects_by_name(after.effects) == effects_by_name(clean.effects)
+    return tried_told(searched, faults) if is_the_same else None
 
 
 def _played(
@@ -183,7 +189,8 @@ def _played(
             return None, unmet
         journal = performance.journal
         case = Case(
-            violation, tuple(events), clean.judge.ledger, journal.key_names, journal.stable, source_of(world.subject)
+            violation, tuple(events), clean.judge.ledger, journal.key_names, journal.stable, text_of,
+            _template_of(options), world.function, world.unread,
         )  # fmt: skip
         advice = world.advice(case, world.trigger.bodies[0])
         whole = (*named, *history[len(named) :])
@@ -192,15 +199,14 @@ def _played(
         ), unmet
 
 
-def source_of(subject: Subject | None) -> Callable[[str], str]:
-    """The text of a file of the user's code, by the name that places have; empty if there is none."""
-    root = subject.root if isinstance(subject, NamedSubject) else None
+def text_of(place: Place) -> str:
+    """The text of the file of a place in the user's code; empty if there is none."""
+    return place.path.read_text("utf-8") if place.path.is_file() else ""
 
-    def read(name: str) -> str:
-        file = None if root is None else root / name
-        return file.read_text("utf-8") if file is not None and file.is_file() else ""
 
-    return read
+def _template_of(options: Options) -> TemplateText | None:
+    """The template as it stands in its file."""
+    return None if options.template is None else TemplateText(options.template, options.template.read_text("utf-8"))
 
 
 def _not_followed(performance: Performance, clean: Clean, options: Options) -> Mapping[str, str]:

@@ -114,7 +114,7 @@ def targets_of(
 def _targets_of(
     template: Path, prefix: str, parameters: Mapping[str, str], depth: int, kept: Kept
 ) -> list[Provable]:  # fmt: skip
-    read = read_template(template, parameters, SCOPE, kept)
+    read = read_template(template, parameters, SCOPE, kept=kept)
     found = [
         Provable(f"{prefix}{one.logical_id}", template, one.logical_id, one.feed.told, runtime=one.runtime)
         for one in read.functions
@@ -191,7 +191,7 @@ def _proved(
     except ChangesNothing as error:
         return Row(target, Conclusion.NOTHING, error.what, error.next_step, 0)
     except UserError as error:
-        return Row(target, Conclusion.NOT_PROVED, error.what, error.next_step, 0)
+        return Row(target, Conclusion.NOT_PROVED, error.what, error.next_step.partition("\n")[0], 0)
     except Exception as error:  # noqa: BLE001 - One function's defect, or ours with it, must not stop the others.
         what = f"redrive itself failed: {type(error).__name__}: {error}"
         return Row(target, Conclusion.NOT_PROVED, what, f"See it whole: {target.command}", 0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import boto3
@@ -19,12 +19,14 @@ from redrive.prove.process.subject import Subject
 from redrive.prove.process.threads import Unordered
 from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, left_elsewhere
 from redrive.prove.search.draws import Draws
+from redrive.prove.search.options import Options
 from redrive.prove.search.search import Search
 from redrive.prove.stage.stage import SCOPE, Stage
 from redrive.prove.stage.tape import Saved
 from redrive.prove.stage.trigger import Trigger
 from redrive.prove.tell.advice.advice import Advice, advice_for
 from redrive.prove.tell.advice.case import Case
+from redrive.prove.tell.advice.changes.changes import Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,14 @@ class World:
     search: type[Search] = Search
     told: Callable[[Performance, Clean], Mapping[str, object]] = lambda _performance, _clean: {}
     advice: Callable[[Case, str], Advice] = advice_for
+    function: str = ""
+    """The logical id of the function under proof, if it is a template's; empty for a system."""
+    unread: frozenset[str] = frozenset()
+    """The functions whose mappings do not read which messages have failed, by their logical ids."""
+    names: Sequence[str] = ()
+    """The physical names of what the template has made."""
+    changed: Callable[[Change], AbstractContextManager[World | None]] = lambda _: contextlib.nullcontext()
+    """The same world after a change of the user's files; None if the change is of none of them."""
 
 
 class EndedWorld:
@@ -91,6 +101,20 @@ def left_in_another(
         performance.begin(trigger if trigger.is_ordered else trigger.reversed())
         with performance.entered(Short(performance.stage)):
             return left_elsewhere(performance)
+
+
+def changing(
+    options: Options, prepare: Callable[[Options], AbstractContextManager[World]],
+    with_source: Callable[[Change], World | None],
+) -> Callable[[Change], AbstractContextManager[World | None]]:  # fmt: skip
+    """How a world is changed: with another template it is made anew, and with another source it is the same."""
+
+    def changed(change: Change) -> AbstractContextManager[World | None]:
+        if options.template is None or change.file != options.template:
+            return contextlib.nullcontext(with_source(change))
+        return prepare(replace(options, template_text=change.after, told_events=lambda _: None))
+
+    return changed
 
 
 @contextmanager

@@ -40,9 +40,14 @@ def sends_again(event: Any, context: Any) -> None:
         boto3.client("sqs").send_message(QueueUrl=QUEUE, MessageBody=event["Records"][0]["body"])
 
 
+def tells(event: Any, context: Any) -> None:
+    boto3.client("sns").publish(TopicArn="arn:aws:sns:us-east-1:000000000000:placed", Message="placed")
+
+
 @pytest.mark.parametrize(
     ("handler", "faults", "advice"),
     [
+        (tells, 1, "So let it carry a key of the message's"),
         (swallows, 1, "Let the exception out"),
         (deletes_first, 1, "deletes a message before its work is done"),
         (sends_again, 1, "do not send the message anew"),

@@ -10,6 +10,7 @@ import pytest
 from redrive.prove.process.subject import subject_of
 from redrive.prove.proving import prove
 from redrive.prove.search.options import Options
+from redrive.prove.tell.advice.changes.changes import Change
 from redrive.prove.tell.advice.changes.source import Edit, Source
 from tests.unit.prove.truth.known import Known, known_handlers
 
@@ -85,3 +86,13 @@ def test_edits_count_in_characters_where_the_tree_counts_in_bytes() -> None:
     (value,) = [node for node in ast.walk(source.tree) if isinstance(node, ast.Constant) and node.value == "x"]
 
     assert source.edited([source.replaced(value, "'y'"), Edit(0, 4, "word")]) == "word = 'Zoë'; other = 'y'\n"
+
+
+def test_diff_says_that_the_last_line_does_not_end(tmp_path: Path) -> None:
+    """`patch` refuses a hunk that takes the last line for one that ends."""
+    change = Change(tmp_path / "app.py", "app.py", "a\nb", "a\nc")
+
+    assert change.diff.splitlines()[3:] == [
+        " a", "-b", "\\ No newline at end of file", "+c", "\\ No newline at end of file",
+    ]  # fmt: skip
+    assert "newline" not in Change(tmp_path / "app.py", "app.py", "a\nb\n", "a\nc\n").diff

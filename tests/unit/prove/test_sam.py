@@ -70,9 +70,9 @@ def test_sams_translation_is_kept_for_the_next_command(template: Path, tmp_path:
             return super().text(of, count)
 
     plain = read_template(template, {}, SCOPE)
-    found = [read_template(template, {}, SCOPE, Counting(tmp_path)).root for _ in range(3)]
+    found = [read_template(template, {}, SCOPE, kept=Counting(tmp_path)).root for _ in range(3)]
     template.write_text(TEMPLATE.replace("Orders: {Type", "Others: {Type").replace("Orders.Arn", "Others.Arn"))
-    other = read_template(template, {}, SCOPE, Counting(tmp_path)).root
+    other = read_template(template, {}, SCOPE, kept=Counting(tmp_path)).root
 
     assert found == [plain.root] * 3
     assert list(found[0]["Resources"]) == list(plain.root["Resources"])  # type: ignore[arg-type] # Two templates.

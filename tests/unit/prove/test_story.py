@@ -7,11 +7,15 @@ import json
 from typing import Any
 
 import boto3
+import pytest
 from botocore.exceptions import ClientError
 
+from redrive.prove.play.events import Delivered, Ended, Ending, Event
 from redrive.prove.process.subject import subject_of
 from redrive.prove.proving import prove
 from redrive.prove.search.options import Options
+from redrive.prove.stage.stage import START
+from redrive.prove.tell.story import tell
 from tests.unit.prove.conftest import Prover
 from tests.unit.prove.truth.known import HANDLERS
 
@@ -61,3 +65,21 @@ def test_many_messages_of_a_run_are_counted(proved: Prover) -> None:
 
     assert verdict.counterexample is not None
     assert "it is given the 5 messages" in verdict.counterexample.steps[0].text
+
+
+@pytest.mark.parametrize(
+    ("runs", "told"),
+    [
+        pytest.param(4, ["first", "second", "third", "4th"], id="few are told"),
+        pytest.param(22, ["first", "second", "third", "and so on: 18 more runs go on like that", "22nd"], id="many"),
+    ],
+)
+def test_runs_one_after_another_that_go_as_an_earlier_one_are_told_in_short(runs: int, told: list[str]) -> None:
+    events: list[Event] = []
+    for run in range(1, runs + 1):
+        events += [Delivered(START, run, ("message-1",), (run,)), Ended(START, run, Ending.FAILED, "no")]
+
+    begun = [step.text for step in tell(events) if " fails" not in step.text]
+
+    assert len(begun) == len(told)
+    assert all(word in text for word, text in zip(told, begun, strict=True))

@@ -46,7 +46,7 @@ def test_module_that_is_a_link_out_of_its_folder_is_the_users(tmp_path: Path):
         with subject.environment() as handler:
             seen.append(handler({}, subject.place))
 
-    assert seen == [(1, Place("app.py", 5, "return len(RUNS), place()"))] * 2
+    assert seen == [(1, Place("app.py", 5, "return len(RUNS), place()", folder / "app.py"))] * 2
 
 
 def test_modules_remember_nothing_between_environments(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ class Judge:
         """The first kind of thing with too few members, which breaks this rule; empty if there is none."""
         journal = performance.journal
         for expected, left in ((self.expected, journal.counts()), (self.recorded, journal.counts(Role.RECORD))):
-            kinds = _by_kind(left)
+            kinds = _by_kind(self._staying(left))
             wanted = _by_kind(expected)
             fewer = [kind for kind, count in wanted.items() if kinds[kind] < self.drawn.get(kind, (count, count))[0]]
             fewer = [kind for kind in fewer if not self.accepts(rule, kind)]
@@ -179,7 +179,7 @@ class Judge:
 
     def _repeated(self, journal: Journal) -> Violation | None:
         """The effect that has happened more often; of several the one that tells the most."""
-        left = journal.counts()
+        left = self._staying(journal.counts())
         kinds, wanted = _by_kind(left), _by_kind(self.expected)
         wanted |= Counter({kind: most for kind, (_, most) in self.drawn.items()})
         more = [kind for kind, count in kinds.items() if 0 < wanted[kind] < count]
@@ -194,6 +194,12 @@ class Judge:
             return Violation(Rule.ONCE, f"{found} was to happen {most}{_often(wanted[found], kinds[found])}.", found)
         often = _often(self.expected[found, label], left[found, label])
         return Violation(Rule.ONCE, f"{_times(found, label)} was to happen {often}.", found)
+
+    def _staying(self, counts: Counts) -> Counts:
+        """The counts without rows that the handler deletes again: a run that dies leaves them for the next one."""
+        return Counter(
+            {one: count for one, count in counts.items() if (one[0].removeprefix(ITEM_IN), one[1]) not in self.passing}
+        )
 
     def _unstable(self, performance: Performance, events: Sequence[Event]) -> Violation | None:
         if self.answer is None:

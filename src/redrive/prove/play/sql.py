@@ -27,8 +27,9 @@ from redrive.prove.process.sql_exchange import (
 )
 from redrive.prove.process.statements import first_word, is_read_statement
 from redrive.prove.sql.server import Place, Server
-from redrive.prove.sql.statement import named_placeholders, translated
+from redrive.prove.sql.statement import named_placeholders
 from redrive.prove.sql.tables import Schema, schema_of
+from redrive.prove.sql.translating import translated
 from redrive.prove.stage.stage import Stage
 
 _SILENT = frozenset(

@@ -29,11 +29,12 @@ from redrive.prove.process.memory import caches_open
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of the user's code. `file` is relative to the root of the code."""
+    """A line of the user's code. `file` is relative to the root of the code, and `path` is where the file lies."""
 
     file: str
     line: int
     source: str
+    path: Path
 
     @property
     def told(self) -> str:
@@ -87,9 +88,11 @@ class NamedSubject:
 
     def __init__(
         self, module: str, function: str, root: Path, folders: Sequence[Path] = (), packages: Path | None = None,
-        changed: Mapping[Path, str] = MappingProxyType({}),
+        changed: Mapping[Path, str] = MappingProxyType({}), told_from: Path | None = None,
     ) -> None:  # fmt: skip
-        """`changed` are files whose text is another one than on the disk."""
+        """`changed` are files whose text is another one than on the disk. Places are told from `told_from`, or else
+        from the folder of the code.
+        """
         self.name = f"{module}:{function}"
         self.root = root
         self.folders = tuple(folders)
@@ -102,14 +105,25 @@ class NamedSubject:
         self._packages = packages
         self.places: Sequence[Path] = [place.resolve() for place in (root, *folders)]
         """The folders of the user's code."""
-        self._code = UserCode(*self.places)
+        self._told_from = told_from
+        self._code = UserCode(*self.places, told_from=told_from)
         self._modules = _UserModules(self.places, packages, self._code.owns, changed)
 
-    def changed(self, file: str, text: str) -> NamedSubject:
-        """The same handler with another text of one of its files, which places name so."""
-        changed = {(self.root / file).resolve(): text}
-        made = NamedSubject(self._module, self._function, self.root, self.folders, self._packages, changed)
+    def changed(self, file: Path, text: str) -> NamedSubject:
+        """The same handler with another text of a file."""
+        changed = {file.resolve(): text}
+        made = NamedSubject(
+            self._module, self._function, self.root, self.folders, self._packages, changed, self._told_from
+        )  # fmt: skip
         made.takes_list = self.takes_list
+        return made
+
+    def told_from(self, folder: Path) -> NamedSubject:
+        """The same handler, whose places are told from a folder above its code."""
+        made = NamedSubject(
+            self._module, self._function, self.root, self.folders, self._packages, told_from=folder.resolve()
+        )  # fmt: skip
+        made.takes_list, made.guesses = self.takes_list, self.guesses
         return made
 
     def of_pipe(self) -> NamedSubject:
@@ -276,8 +290,9 @@ class GivenSubject:
 class UserCode:
     """The files under some directories that are the user's own."""
 
-    def __init__(self, *places: Path) -> None:
+    def __init__(self, *places: Path, told_from: Path | None = None) -> None:
         self._places = places
+        self._told_from = places if told_from is None else (told_from, *places)
         self._bundled = frozenset(name for place in places for name in _bundled(place))
         self._own = Path(__file__).resolve().parents[1]
         self.owns = functools.cache(self._owns)
@@ -298,22 +313,24 @@ class UserCode:
 
     def _placed(self, file: str, line: int) -> Place:
         source = linecache.getline(file, line).strip()
-        return Place((self._beneath(file) or Path(file)).as_posix(), line, source)
+        told = _beneath(file, self._told_from) or Path(file)
+        return Place(told.as_posix(), line, source, Path(file).absolute())
 
     def _owns(self, file: str) -> bool:
-        beneath = self._beneath(file)
+        beneath = _beneath(file, self._places)
         if beneath is None or Path(file).resolve().is_relative_to(self._own):
             return False
         installed = {"site-packages", "dist-packages"} & {*Path(file).absolute().parts}
         return not installed and beneath.suffix == ".py" and beneath.parts[0] not in self._bundled
 
-    def _beneath(self, file: str) -> Path | None:
-        """The file's path below a place: by its name, which may be a link out of the folder, or by its real path."""
-        for path in (Path(file).absolute(), Path(file).resolve()):
-            for place in self._places:
-                if path.is_relative_to(place):
-                    return path.relative_to(place)
-        return None
+
+def _beneath(file: str, places: Sequence[Path]) -> Path | None:
+    """The file's path below a place: by its name, which may be a link out of the folder, or by its real path."""
+    for path in (Path(file).absolute(), Path(file).resolve()):
+        for place in places:
+            if path.is_relative_to(place):
+                return path.relative_to(place)
+    return None
 
 
 def _bundled(place: Path) -> Iterator[str]:

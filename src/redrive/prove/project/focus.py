@@ -24,6 +24,12 @@ _ROLE = "RedriveProveRole"
 _SOURCE = "RedriveProveSource"
 _FED = "RedriveProveMapping"
 _CALLS = "RedriveProveFailedCalls"
+_ASSUMED_BY: Node = [f"{one}.amazonaws.com" for one in ("lambda", "scheduler", "events", "states")]
+_OF_SERVICES: Node = {
+    "Version": "2012-10-17",
+    "Statement": [{"Effect": "Allow", "Principal": {"Service": _ASSUMED_BY}, "Action": "sts:AssumeRole"}],
+}
+_EVERYTHING: Node = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
 MADE = (_ROLE, _SOURCE, _FED, _CALLS)
 """What is added to a template."""
 _LAYER = "AWS::Lambda::LayerVersion"
@@ -176,19 +182,25 @@ def _make_source(root: dict[str, Node], function: ProjectFunction, feed: Feed) -
     resources[_FED] = {"Type": MAPPING, "Properties": mapping}
 
 
-def _role() -> Node:
+def stood_in(resource: dict[str, Node]) -> tuple[dict[str, Node], str]:
+    """What stands in for a resource that cannot be made, and its name for the user.
+
+    A role or a policy allows everything, for functions cannot be made without their roles.
+    """
+    kept = {key: resource[key] for key in ("Condition",) if key in resource}
+    match resource.get("Type"):
+        case "AWS::IAM::Role":
+            return {**_role(), **kept}, "a role that may do everything"
+        case "AWS::IAM::ManagedPolicy" as policy:
+            return {"Type": policy, "Properties": {"PolicyDocument": _EVERYTHING}, **kept}, "a policy that allows all"
+        case _:
+            return stubbed(resource), "a stub"
+
+
+def _role() -> dict[str, Node]:
     """The role of every function: what it may do is not proved, and a template may name what is not here."""
-    trust: Node = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
-    everything: Node = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+    policies: Node = [{"PolicyName": "everything", "PolicyDocument": _EVERYTHING}]
     return {
         "Type": "AWS::IAM::Role",
-        "Properties": {
-            "AssumeRolePolicyDocument": {"Version": "2012-10-17", "Statement": [trust]},
-            "Policies": [
-                {
-                    "PolicyName": "everything",
-                    "PolicyDocument": {"Version": "2012-10-17", "Statement": [everything]},
-                }
-            ],
-        },
+        "Properties": {"AssumeRolePolicyDocument": _OF_SERVICES, "Policies": policies},
     }

@@ -25,6 +25,7 @@ from redrive.prove.project.assets import asset_code
 from redrive.prove.project.choosing import module_of
 from redrive.prove.project.functions import FUNCTION, ProjectFunction, functions_of
 from redrive.prove.project.images import images_as_archives
+from redrive.prove.project.letters import take_in_letters
 from redrive.prove.project.nodes import STUB, items_of, mentioned, properties_of, replaced, resources_of, stubbed
 from redrive.prove.project.parameters import missing_parameters, parameters_of
 from redrive.prove.project.pipes import take_in_pipes
@@ -73,11 +74,14 @@ class ProjectTemplate:
 
 
 def read_template(
-    file: Path, given: Mapping[str, str], scope: Scope, kept: Kept = NOTHING_KEPT
+    file: Path, given: Mapping[str, str], scope: Scope, text: str | None = None, *, kept: Kept = NOTHING_KEPT
 ) -> ProjectTemplate:  # fmt: skip
-    """Read a template. What SAM's translator makes of it is `kept`. Errors: UserError."""
+    """Read a template, or another `text` in the place of its own. What SAM's translator makes of it is `kept`.
+
+    Errors: UserError.
+    """
     try:
-        text = file.read_text("utf-8")
+        text = file.read_text("utf-8") if text is None else text
         root = read_root(text)
         if is_plan(root):
             found = translated(root, file)
@@ -106,6 +110,7 @@ def _read(
         f"parameter {name}": f"{value!r}, because the template has no default" for name, value in missing.items()
     }
     nested = _taken_out(root, directory)
+    guesses |= take_in_letters(root)
     take_in_definitions(root, directory)
     _simplify(root)
     images = images_as_archives(root, directory)

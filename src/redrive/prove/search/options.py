@@ -39,6 +39,8 @@ class Options:
     told_events: Callable[[Sequence[str]], None] = lambda _: None
     bodies: tuple[str, ...] | None = None
     template: Path | None = None
+    template_text: str | None = None
+    """Another text of the template than its file has: with a change that is tried."""
     function: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, str] = field(default_factory=dict)

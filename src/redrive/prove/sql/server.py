@@ -25,8 +25,9 @@ from redrive.prove.process.sql_exchange import (
 )
 from redrive.prove.sql.database import Database, Rows, changes_between, rows_in
 from redrive.prove.sql.functions import Now
-from redrive.prove.sql.statement import Statement, named_placeholders, translated
+from redrive.prove.sql.statement import Statement, named_placeholders
 from redrive.prove.sql.tables import Schema
+from redrive.prove.sql.translating import translated
 
 Place = tuple[int, int]
 """A connection: the number of its run, and its own in that run."""

@@ -1,8 +1,7 @@
-"""Statements and tables as values, and what needs no parser: the parser takes a while to import."""
+"""Statements and tables as values, and what needs no parser."""
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -89,18 +88,3 @@ def _column(table: Table, name: str, kind: str, primary: tuple[str, ...]) -> str
     if name in table.defaults:
         words.append(f"DEFAULT {table.defaults[name]}")
     return " ".join(word for word in words if word)
-
-
-@functools.lru_cache(4_096)
-def translated(dialect: str, text: str) -> Statement:
-    """A statement for SQLite. SQLite's own stay as they are, but for the time."""
-    from redrive.prove.sql.translation import translate  # noqa: PLC0415 - sqlglot takes 0.15 s, and few handlers need it.
-
-    return translate(dialect, text)
-
-
-def statements_of(dialect: str, text: str) -> list[str]:
-    """The statements of a text; none of what cannot be parsed."""
-    from redrive.prove.sql.translation import split  # noqa: PLC0415 - as above.
-
-    return split(dialect, text)

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from redrive.prove.guess.reading import own_files, parsed
 from redrive.prove.process.statements import first_word
-from redrive.prove.sql.statement import Table, merged, named_placeholders, statements_of, translated
+from redrive.prove.sql.statement import Table, merged, named_placeholders
+from redrive.prove.sql.translating import statements_of, translated
 
 _WORDS = frozenset({"CREATE", "DELETE", "INSERT", "REPLACE", "SELECT", "UPDATE", "WITH"})
 _SKIPPED = frozenset({".aws-sam", ".git", ".venv", "cdk.out", "node_modules", "site-packages", "venv"})

@@ -56,10 +56,10 @@ class Chosen:
 
 def chosen(
     file: Path, parameters: Mapping[str, str], subject: Subject | None, directory: Path, *, logical_id: str = "",
-    kind: Kind | None = None, rule: str | None = None, kept: Kept = NOTHING_KEPT,
+    kind: Kind | None = None, rule: str | None = None, text: str | None = None, kept: Kept = NOTHING_KEPT,
 ) -> Chosen:  # fmt: skip
     """Read a template, and choose by what the user has named. Code is unpacked under `directory`. Errors: UserError."""
-    template = read_template(file, parameters, SCOPE, kept)
+    template = read_template(file, parameters, SCOPE, text, kept=kept)
     functions = template.functions
     if not functions and subject is not None:
         return Chosen(template, None, subject, is_bare=True)

@@ -12,8 +12,8 @@ from typing import cast
 from redrive.core.documents import dump_json
 from redrive.core.errors import ServiceError, UserError
 from redrive.languages.template import Node
-from redrive.prove.project.focus import kept_still, needed
-from redrive.prove.project.nodes import stubbed
+from redrive.prove.project.focus import kept_still, needed, stood_in
+from redrive.prove.project.nodes import mentioned, properties_of, resources_of, stubbed
 from redrive.prove.project.source import ProjectTemplate, read_template
 from redrive.prove.stage.stage import SCOPE, Stage
 from redrive.prove.stage.tape import Saved
@@ -23,8 +23,29 @@ _STUBS = [{"Key": "redrive:on-unknown", "Value": "stub"}]
 """What redrive does not serve is stood in for: the handler's calls of it are answered as of any service not served."""
 _CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
 _CIRCLE = re.compile(r"Circular dependency between resources: \[(?P<names>[^\]]*)\]")
+_TOO_SHORT = re.compile(
+    r"Queue visibility timeout: (?P<visible>\d+) seconds is less than Function timeout: (?P<timeout>\d+) seconds"
+)
+"""Why Lambda refuses a mapping, in its words."""
 _STUBS_MAX = 25
 """After so many resources that cannot be made, the template is refused."""
+
+
+class VisibilityTooShort(UserError):
+    """A queue shows a message again while the function may still run: AWS makes no mapping between the two.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
+    """
+
+    def __init__(self, mapping: str, queue: str, visible_s: int, timeout_s: int) -> None:
+        super().__init__(
+            f"{mapping}: the queue {queue} shows a message again after {visible_s} s, and the function may run for "
+            f"{timeout_s} s, so AWS refuses to make the mapping.",
+            next_step=f"Let the VisibilityTimeout of {queue} be {timeout_s} at least; AWS advises six times that.",
+            exit_code=2,
+        )
+        self.queue = queue
+        self.timeout_s = timeout_s
 
 
 class Deployments:
@@ -51,9 +72,12 @@ class Deployments:
         return stubs
 
 
-def deploy(stage: Stage, file: Path, parameters: Mapping[str, str]) -> ProjectTemplate:
-    """Deploy a whole template, with stubs for what cannot be made besides functions. Errors: UserError."""
-    template = read_template(file, parameters, SCOPE)
+def deploy(stage: Stage, file: Path, parameters: Mapping[str, str], text: str | None = None) -> ProjectTemplate:
+    """Deploy a whole template, or another `text` in its place, with stubs for what cannot be made besides functions.
+
+    Errors: UserError.
+    """
+    template = read_template(file, parameters, SCOPE, text)
     functions = {function.logical_id for function in template.functions}
     stubs = Deployments().deploy(stage, template, copy.deepcopy(template.root), functions)
     return replace(template, guesses={**template.guesses, **stubs})
@@ -76,18 +100,31 @@ def _really_deployed(
                 ) from error
             stage.load(before)
             continue
+        _require_visibility(failed, root)
         resources = root["Resources"]
         free = [name for name in failed if kept is not None and name not in kept]
         if not failed:
             return stubs
+        free = [name for name in free if isinstance(resources, dict) and name in resources]
         if not free or not isinstance(resources, dict):
             why = "; ".join(failed.values())
             raise UserError(f"The template {template.file} cannot be deployed: {why}", exit_code=2)
         for name in free:
-            stubs[f"resource {name}"] = f"a stub, because it cannot be made: {failed[name]}"
-            resources[name] = dict(stubbed(cast("dict[str, Node]", resources[name])))
+            made, told = stood_in(cast("dict[str, Node]", resources[name]))
+            stubs[f"resource {name}"] = f"{told}, because it cannot be made: {failed[name]}"
+            resources[name] = dict(made)
         stage.load(before)
     raise UserError(f"The template {template.file} cannot be deployed: {'; '.join(stubs.values())}", exit_code=2)
+
+
+def _require_visibility(failed: Mapping[str, str], root: Mapping[str, Node]) -> None:
+    """Errors: VisibilityTooShort. The mapping is no stub, for a function that nothing feeds is another one."""
+    resources = dict(resources_of(root))
+    for name, reason in failed.items():
+        found = _TOO_SHORT.search(reason)
+        sources = mentioned(properties_of(resources[name]).get("EventSourceArn")) if name in resources else []
+        if found is not None and sources:
+            raise VisibilityTooShort(name, sources[0], int(found["visible"]), int(found["timeout"]))
 
 
 def _reduced(root: dict[str, Node], kept: set[str], why: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from redrive.core.documents import load_json
@@ -47,6 +47,13 @@ def notes_of(stage: Stage, trigger: Trigger, file: Path, function: str) -> dict[
     if mappings and not reports and read_handler(file, function).reports_failures:
         notes["FunctionResponseTypes"] = f"the mapping has none, so Lambda does not read {FAILURES} in the answer"
     return notes
+
+
+def unread_by(stage: Stage, names: Mapping[str, str]) -> frozenset[str]:
+    """The functions with a mapping that does not read which messages have failed; `names` are told by physical name."""
+    mappings = stage.call("lambda", "ListEventSourceMappings")["EventSourceMappings"]
+    silent = {str(one["FunctionArn"]).split(":")[6] for one in mappings if not one.get("FunctionResponseTypes")}
+    return frozenset(told for name, told in names.items() if name in silent)
 
 
 def _set(stage: Stage, trigger: Trigger, types: list[str]) -> None:

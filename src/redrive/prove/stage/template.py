@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,6 +38,7 @@ _ASKED = "asked"
 """The name of what the report says of a function's trigger."""
 _FUNCTION = "AWS::Lambda::Function"
 _RULE = "AWS::Events::Rule"
+_SEPARATORS = re.compile("[/:|]")
 _KINDS: Mapping[str, Kind] = {
     "sqs": Kind.SQS, "kinesis": Kind.KINESIS, "dynamodb": Kind.DYNAMODB, "eventbridge": Kind.EVENTBRIDGE, "s3": Kind.S3,
     "topic": Kind.SNS, "schedule": Kind.SCHEDULE, "task": Kind.TASK, "caller": Kind.LAMBDA,
@@ -228,6 +230,12 @@ def _physical_name(stage: Stage, file: Path, logical_id: str) -> str:
         f"The template {file} does not make the function {logical_id} with these parameters.",
         next_step="Its condition does not hold: give the parameters for which it does, with -p KEY=VALUE.", exit_code=2,
     )  # fmt: skip
+
+
+def names_made(stage: Stage) -> dict[str, str]:
+    """The logical ids of what the template has made, by the names in their ARNs and URLs."""
+    found = stage.call("cloudformation", "DescribeStackResources", StackName=STACK)["StackResources"]
+    return {_SEPARATORS.split(str(one["PhysicalResourceId"]))[-1]: str(one["LogicalResourceId"]) for one in found}
 
 
 def _logical_id(stage: Stage, function_name: str) -> str:

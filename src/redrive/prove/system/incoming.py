@@ -18,6 +18,7 @@ from redrive.prove.stage.records import bodies_of_records, put_record, table_of
 from redrive.prove.stage.rules import EVENT_ID, Fed, events_of, sample_event
 from redrive.prove.stage.sampled import Wanted
 from redrive.prove.stage.stage import SCOPE, START, Stage
+from redrive.prove.stage.trigger import Kind
 from redrive.prove.system.entrances import KINDS, Entrance, Way
 from redrive.prove.system.parts import Parts
 from redrive.services.events.model.bus import BusReference
@@ -66,6 +67,19 @@ def incoming(stage: Stage, entrance: Entrance, parts: Parts, given: tuple[str, .
             made, added = sample_object(part.reading, ())
             told = {f"{name} of the event": why for name, why in added.items()}
             return Incoming(given, {}) if given else Incoming((dump_json(made or {"id": "sample-1"}),), told)
+
+
+def is_the_same_text(entrance: Entrance, kind: Kind) -> bool:
+    """Whether what comes in is the text that a function is proved with by itself, where this feeds it."""
+    match entrance.way:
+        case Way.QUEUE:
+            return kind.is_queue
+        case Way.RULE:
+            return kind is Kind.EVENTBRIDGE and len(entrance.functions) == 1
+        case Way.API | Way.FUNCTION:
+            return not (kind.is_queue or kind.is_stream)
+        case _:
+            return False
 
 
 def send_in(stage: Stage, entrance: Entrance, body: str, number: int) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
@@ -75,6 +75,17 @@ class Parts:
     def __getitem__(self, function_name: str) -> Part:
         return self.taking_part[function_name]
 
+    def only(self, names: Collection[str]) -> Parts:
+        """Those of these names."""
+        return replace(self, taking_part={name: part for name, part in self.taking_part.items() if name in names})
+
+    def changed(self, file: Path, text: str) -> Parts:
+        """The same functions with another text of a file."""
+        found = {
+            name: replace(part, subject=part.subject.changed(file, text)) for name, part in self.taking_part.items()
+        }  # fmt: skip
+        return replace(self, taking_part=found)
+
     def of_arn(self, arn: str) -> Part | None:
         """The part with an ARN or a name, with or without a qualifier."""
         words = arn.split(":")
@@ -103,8 +114,16 @@ def functions_of(
         else:
             reading = read_handler(found.file, found.function)
             configured = stage.call("lambda", "GetFunctionConfiguration", FunctionName=name)
-            taking_part[name] = Part(logical_id, configured, found, reading, _invoking(stage, name))
+            told = found.told_from(_above(template.file, found))
+            taking_part[name] = Part(logical_id, configured, told, reading, _invoking(stage, name))
     return Parts(taking_part, left_out)
+
+
+def _above(template: Path, subject: NamedSubject) -> Path:
+    """The folder from which the lines of a system are told: functions may have files of the same names."""
+    folder = template.resolve().parent
+    root = subject.root.resolve()
+    return folder if root.is_relative_to(folder) else root.parent
 
 
 def _invoking(stage: Stage, function_name: str) -> Document:

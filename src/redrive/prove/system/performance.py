@@ -131,9 +131,9 @@ class SystemRuns(Runs):
         kind = kind_of(invocation)
         records = event.get("Records") if isinstance(event, dict) else None
         first = records[0] if isinstance(records, list) and records and isinstance(records[0], dict) else {}
-        if kind is Kind.SQS:
+        if kind is Kind.SQS and "receiptHandle" in first:
             return kind, f"the queue {names[str(first['eventSourceARN'])]}"
-        if kind.is_stream:
+        if kind.is_stream and "eventSourceARN" in first:
             source = str(first["eventSourceARN"])
             return kind, f"the stream {names[source.split('/')[1]]}"
         if "Sns" in first:
@@ -142,7 +142,8 @@ class SystemRuns(Runs):
             return Kind.S3, f"the bucket {names[str(first['s3']['bucket']['name'])]}"
         if isinstance(event, dict) and event.keys() >= {"detail-type", "source"}:
             return Kind.EVENTBRIDGE, ", ".join(self._rules(invocation.function_arn, event)) or "the bus"
-        return kind, self._direct(invocation.function_name)
+        is_made_up = kind is Kind.SQS or kind.is_stream
+        return Kind.LAMBDA if is_made_up else kind, self._direct(invocation.function_name)
 
     def _rules(self, function_arn: str, event: Mapping[str, object]) -> Iterator[str]:
         for rule in self._circuit.wiring.rules:

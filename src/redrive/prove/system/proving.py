@@ -8,27 +8,26 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from redrive.core.clock import DAY_MS, SECOND_MS
-from redrive.core.documents import Document, dump_json
 from redrive.core.errors import Bug, UserError
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.sources.targets import queue_url
 from redrive.prove.calls.calls import parts_of
-from redrive.prove.calls.given import Given, GivenAnswer
+from redrive.prove.calls.given import Given
 from redrive.prove.effects.journal import Journal
 from redrive.prove.guess.variables import guessed_value, is_of_aws
-from redrive.prove.making import guessed_answers
 from redrive.prove.play.events import Called, Delivered, Event
 from redrive.prove.play.faults import History
 from redrive.prove.play.performance import Performance
 from redrive.prove.play.transport import Short
 from redrive.prove.process.clients import remembered_clients
-from redrive.prove.process.exchange import HttpAnswer
 from redrive.prove.process.surroundings import is_set
 from redrive.prove.proving import replayed_in, searched_in
+from redrive.prove.refusals import refusals_told
 from redrive.prove.search.clean import Clean, play_clean
 from redrive.prove.search.draws import DRAWS_LOOKED_AT, Draws, draw_of, draws_of
 from redrive.prove.search.options import DEFAULTS, Options
@@ -37,11 +36,14 @@ from redrive.prove.search.reasons import ChangesNothing
 from redrive.prove.stage.deployed import STACK, deploy
 from redrive.prove.stage.positions import skip_to_end
 from redrive.prove.stage.records import put_old_images, table_of
+from redrive.prove.stage.reports import unread_by
 from redrive.prove.stage.stage import SCOPE, START, Stage
 from redrive.prove.stage.streams import RECORDS_KEPT_MS
 from redrive.prove.stage.tape import Saved
+from redrive.prove.stage.template import names_made
 from redrive.prove.stage.trigger import RETENTION_S, Trigger, with_messages
 from redrive.prove.system.advice import advice_for_system
+from redrive.prove.system.answers import SystemAnswers, answers_for, furnish_by_name
 from redrive.prove.system.entrances import KINDS, Entrance, Names, Way, chosen, entrances
 from redrive.prove.system.incoming import Incoming, incoming
 from redrive.prove.system.messages import Circuit
@@ -49,8 +51,9 @@ from redrive.prove.system.parts import Part, Parts, functions_of
 from redrive.prove.system.performance import SystemPerformance
 from redrive.prove.system.search import SystemSearch
 from redrive.prove.system.wiring import Wiring, cut_off, on_failure, queue_attribute, read_wiring
+from redrive.prove.tell.advice.changes.changes import Change
 from redrive.prove.tell.verdict import Counterexample, Verdict
-from redrive.prove.world import World, left_in_another, unanswerable_told
+from redrive.prove.world import World, changing, left_in_another, unanswerable_told
 
 CLEAN_RUNS_MAX = 100
 """More runs than this in which nothing goes wrong, and there is still something on its way: the system is a circle."""
@@ -68,7 +71,7 @@ def prove_system(
 
     Errors: UserError as in `prove`.
     """
-    with _prepared(options) as world:
+    with refusals_told(options, _prepared), _prepared(options) as world:
         return searched_in(world, options, progress=progress, may_go_on=may_go_on)
 
 
@@ -78,6 +81,7 @@ def entrances_of(options: Options) -> list[Entrance]:
         raise Bug("a system without a template")
     with contextlib.ExitStack() as stack:
         unpacked = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="redrive-prove-")))
+        stack.enter_context(refusals_told(options, _prepared))
         stage = Stage(_NoInvoker(), seed=options.seed)
         stack.callback(stage.close)
         deployed = _deployed(stage, options.template, options, unpacked)
@@ -124,28 +128,75 @@ def _prepared(options: Options) -> Iterator[World]:
         circuit = Circuit(wiring, entrance, deployed.names, clients)
         trigger = _trigger(stage, circuit, came, {**deployed.guesses, **came.guesses})
         options.told_events(trigger.bodies)
+        furnish_by_name(stage, options.given)
         saved = stage.save()
 
-        def performing(given: Given) -> Callable[[int], Performance]:
+        def performing(given: Given, circuit: Circuit = circuit) -> Callable[[int], Performance]:
             return lambda seed: SystemPerformance(circuit, seed=seed, given=given, is_warm=options.warm)
 
-        performed = performing(options.given)
-        try:
-            made_up = _played_once(performed(options.seed), trigger, saved, circuit)
-        except UserError:
-            given, told = _answers(options, deployed.parts)
-            if given == options.given:
-                raise
-            performed = performing(given)
-            made_up = {**told, **_played_once(performed(options.seed), trigger, saved, circuit)}
+        start = _Start(options.given, trigger, saved)
+        asked: set[str] = set()
+        while True:
+            performance = performing(start.given)(options.seed)
+            try:
+                made_up = _played_once(performance, start.trigger, start.saved, circuit)
+                break
+            except UserError as error:
+                wanted = _wanted(performance, error, wiring.parts) - asked
+                answers = answers_for(options, wiring.parts.only(wanted), entrance, start.given)
+                if answers.given == start.given and not answers.beforehand and answers.events in (None, came.bodies):
+                    raise
+                asked |= wanted
+                if answers.events is not None:
+                    came = Incoming(answers.events, {**answers.event_guesses})
+                start = _furnished(stage, start, answers)
+                start = replace(start, trigger=_trigger(stage, circuit, came, deployed.guesses))
+                options.told_events(start.trigger.bodies)
+        performed, trigger, saved = performing(start.given), start.trigger, start.saved
+        made_up = {**came.guesses, **start.told, **made_up}
         draws = _draws(performed, trigger, saved, options.seed)
         elsewhere = left_in_another(performed, trigger, saved, options.seed)
-        yield World(
+        parts = wiring.parts.taking_part
+        world = World(
             options.template.name, trigger, saved, {**trigger.guesses, **made_up}, options.seed, elsewhere,
-            draws, performed, search=SystemSearch, advice=advice_for_system,
+            draws, performed, search=SystemSearch, advice=partial(advice_for_system, circuit),
             told=lambda performance, clean: _told(deployed, entrance, performance.journal, clean),
-            roots=[folder for part in deployed.parts.taking_part.values() for folder in part.subject.places],
+            roots=[folder for part in parts.values() for folder in part.subject.places],
+            unread=unread_by(stage, {name: part.name for name, part in parts.items()}), names=list(names_made(stage)),
         )  # fmt: skip
+
+        def with_source(change: Change) -> World:
+            mended = replace(wiring, parts=wiring.parts.changed(change.file, change.after))
+            return replace(world, performed=performing(start.given, replace(circuit, wiring=mended)))
+
+        yield replace(world, changed=changing(options, _prepared, with_source))
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """A system before its event: what is answered and there beforehand, and what comes in."""
+
+    given: Given
+    trigger: Trigger
+    saved: Saved
+    told: Mapping[str, str] = field(default_factory=dict)
+
+
+def _wanted(performance: Performance, error: UserError, parts: Parts) -> set[str]:
+    """The functions whose own proofs are asked what they need: what has failed, or all where nothing was done."""
+    if isinstance(error, ChangesNothing):
+        return set(parts.taking_part)
+    ran = {one.function for one in performance.events if isinstance(one, Delivered)}
+    return {name for name, part in parts.taking_part.items() if part.name in ran}
+
+
+def _furnished(stage: Stage, start: _Start, answers: SystemAnswers) -> _Start:
+    """The system with what its functions need."""
+    stage.load(start.saved)
+    for one in answers.beforehand:
+        with contextlib.suppress(UserError):  # Of a function that takes no part here.
+            furnish_by_name(stage, one)
+    return replace(start, given=answers.given, saved=stage.save(), told={**start.told, **answers.told})
 
 
 def _played_once(
@@ -158,25 +209,6 @@ def _played_once(
         with performance.entered(Short(performance.stage)):
             _play_clean(performance, circuit)
         return performance.made_up
-
-
-def _answers(options: Options, parts: Parts) -> tuple[Given, Mapping[str, str]]:
-    """The answers of others with which each function comes through by itself, in one document for all requests."""
-    given = options.given
-    body: Document = {}
-    told: dict[str, str] = {}
-    for part in parts.taking_part.values():
-        single = replace(options, is_system=False, entrance=None, rule=None, bodies=None, function=part.name)
-        with contextlib.suppress(UserError):
-            found = guessed_answers(replace(single, told_events=lambda _: None))
-            body |= found.over_http
-            given = replace(given, replies=(*given.replies, *found.of_services))
-            told |= found.guesses
-    if body:
-        text = dump_json(body)
-        given = replace(given, http=(*given.http, GivenAnswer("*", HttpAnswer(body=text.encode()))))
-        told.setdefault("answers over HTTP", f"{text} (--given FILE says another one)")
-    return given, told
 
 
 def _draws(performed: Callable[[int], Performance], trigger: Trigger, saved: Saved, seed: int) -> Draws:
@@ -193,7 +225,7 @@ def _draws(performed: Callable[[int], Performance], trigger: Trigger, saved: Sav
 
 
 def _deployed(stage: Stage, template: Path, options: Options, unpacked: Path) -> _Deployed:
-    deployed = deploy(stage, template, options.parameters)
+    deployed = deploy(stage, template, options.parameters, options.template_text)
     resources = stage.call("cloudformation", "DescribeStackResources", StackName=STACK)["StackResources"]
     names = Names(resources)
     functions = {

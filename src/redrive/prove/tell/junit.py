@@ -40,9 +40,9 @@ def as_junit(results: Sequence[Result], base: Path) -> str:
 
 def _case(result: Result, base: Path) -> ET.Element:
     case = ET.Element("testcase", classname="redrive.prove", name=_clean(result.name), time=f"{result.seconds:.3f}")
-    found, verdict = result.found, result.verdict
-    if found is not None and verdict is not None:
-        file = "" if found.culprit is None else file_of(found.culprit, verdict.roots, base)
+    found = result.found
+    if found is not None:
+        file = "" if found.culprit is None else file_of(found.culprit, base)
         if file:
             case.set("file", file)
         failure = ET.SubElement(

@@ -85,10 +85,8 @@ def story_of(found: Counterexample) -> str:
     return "\n".join(lines)
 
 
-def file_of(place: Place, roots: Sequence[Path], base: Path) -> str:
-    """The path of a place's file from `base`, with slashes; empty if no file under `base` is meant."""
-    for root in roots:
-        file = (base / root / place.file).resolve()
-        if file.is_file() and file.is_relative_to(base.resolve()):
-            return file.relative_to(base.resolve()).as_posix()
-    return ""
+def file_of(place: Place, base: Path) -> str:
+    """The path of a place's file from `base`, with slashes; empty if it is no file under `base`."""
+    file = place.path.resolve()
+    is_there = file.is_file() and file.is_relative_to(base.resolve())
+    return file.relative_to(base.resolve()).as_posix() if is_there else ""

@@ -17,7 +17,7 @@ from redrive.prove.process.subject import Place
 from redrive.prove.search.baseline import Accepted, lasting
 from redrive.prove.tell.result import Conclusion, Result, file_of
 from redrive.prove.tell.story import Step
-from redrive.prove.tell.verdict import Counterexample, Verdict
+from redrive.prove.tell.verdict import Counterexample
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _FINGERPRINT = "redriveFinding/v1"
@@ -61,7 +61,7 @@ def as_sarif(results: Sequence[Result], base: Path, version: str) -> str:
         "tool": {"driver": driver},
         "invocations": [_invocation(results)],
         "results": [
-            *(_result(one, one.verdict, one.found, base) for one in results if one.verdict and one.found),
+            *(_result(one, one.found, base) for one in results if one.found),
             *(_suppressed(one, entry, base) for one in results if one.verdict for entry in one.verdict.accepted),
         ],
         "columnKind": "unicodeCodePoints",
@@ -99,7 +99,7 @@ def _invocation(results: Sequence[Result]) -> dict[str, object]:
     return {"executionSuccessful": is_whole, **({"toolExecutionNotifications": notes} if notes else {})}
 
 
-def _result(result: Result, verdict: Verdict, found: Counterexample, base: Path) -> dict[str, object]:
+def _result(result: Result, found: Counterexample, base: Path) -> dict[str, object]:
     violation = found.violation
     told = f"{result.name}: {violation.sentence} {found.advice}".strip()
     return {
@@ -107,11 +107,11 @@ def _result(result: Result, verdict: Verdict, found: Counterexample, base: Path)
         "ruleIndex": _NUMBERS[violation.rule],
         "level": "error",
         "message": {"text": told},
-        "locations": [_location(found.culprit, result, base=base, verdict=verdict)],
+        "locations": [_location(found.culprit, result, base)],
         "codeFlows": [
             {
                 "message": {"text": result.sentence},
-                "threadFlows": [{"locations": [_step(*one, verdict, base) for one in enumerate(found.steps, 1)]}],
+                "threadFlows": [{"locations": [_step(*one, base) for one in enumerate(found.steps, 1)]}],
             }
         ],
         "partialFingerprints": {_FINGERPRINT: _fingerprint(result.name, violation)},
@@ -131,7 +131,7 @@ def _suppressed(result: Result, entry: Accepted, base: Path) -> dict[str, object
         "ruleIndex": _NUMBERS[entry.rule],
         "level": "error",
         "message": {"text": f"{result.name}: {entry.rule.value}: {entry.subject}"},
-        "locations": [_location(None, result, base=base)],
+        "locations": [_location(None, result, base)],
         "partialFingerprints": {_FINGERPRINT: _fingerprint(result.name, entry)},
         "suppressions": [{"kind": "external", "status": "accepted", "justification": entry.reason}],
         "properties": {"function": result.name},
@@ -143,9 +143,9 @@ def _fingerprint(name: str, violation: Violation | Accepted) -> str:
     return hashlib.sha256("\n".join(words).encode()).hexdigest()[:32]
 
 
-def _location(place: Place | None, result: Result, *, base: Path, verdict: Verdict | None = None) -> dict[str, object]:
+def _location(place: Place | None, result: Result, base: Path) -> dict[str, object]:
     """The line of a finding. Without one it is in the template, or in the working directory: readers demand a file."""
-    physical = None if place is None or verdict is None else _physical(place, verdict, base)
+    physical = None if place is None else _physical(place, base)
     if physical is not None:
         return {"physicalLocation": physical}
     template = result.template
@@ -154,17 +154,17 @@ def _location(place: Place | None, result: Result, *, base: Path, verdict: Verdi
     return {"physicalLocation": {"artifactLocation": {"uri": quote(uri)}, "region": {"startLine": 1}}}
 
 
-def _step(number: int, step: Step, verdict: Verdict, base: Path) -> dict[str, object]:
+def _step(number: int, step: Step, base: Path) -> dict[str, object]:
     location: dict[str, object] = {"message": {"text": f"{step.at}  {step.text}"}}
-    physical = None if step.place is None else _physical(step.place, verdict, base)
+    physical = None if step.place is None else _physical(step.place, base)
     if physical is not None:
         location["physicalLocation"] = physical
     importance = "essential" if step.is_fault else "important"
     return {"location": location, "executionOrder": number, "importance": importance}
 
 
-def _physical(place: Place, verdict: Verdict, base: Path) -> dict[str, object] | None:
-    file = file_of(place, verdict.roots, base)
+def _physical(place: Place, base: Path) -> dict[str, object] | None:
+    file = file_of(place, base)
     if not file:
         return None
     region: dict[str, object] = {"startLine": place.line}

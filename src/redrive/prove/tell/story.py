@@ -19,11 +19,15 @@ from redrive.prove.stage.trigger import Kind
 from redrive.prove.tell import words
 
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
+EQUAL_MAX = 4
+"""Of more runs one after another that go as an earlier one, not each is told."""
+_EQUAL = ", and goes on as run "
 STEPS_MAX = 40
 """A story with more steps than this is shortened."""
 _ANSWER_CHARS_MAX = 100
 _GIVEN_TOLD_MAX = 3
 """Of more messages that a run is given at once, not each one is named."""
+_ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 _RECORD = "record"
 _NAMES_TOLD_MAX = 3
 _GIVEN = {
@@ -90,7 +94,7 @@ def tell(events: Sequence[Event]) -> list[Step]:
     """The steps of a history; of a very long history, its beginning and its end."""
     names = {event.run: event.function for event in events if isinstance(event, Delivered) and event.function}
     changing = {event.run for event in events if isinstance(event, Called) and event.times and event.call.changes}
-    told = _without_equal_runs(_together(list(_counted(events))), changing)
+    told = _shortened(_without_equal_runs(_together(list(_counted(events))), changing))
     steps = [_with_function(step, names) for step in told]
     if len(steps) <= STEPS_MAX:
         return steps
@@ -145,11 +149,23 @@ def _without_equal_runs(steps: Sequence[tuple[int, Step]], changing: Collection[
             and not any(step.is_fault for step in own)
         )
         if is_whole and key in known:
-            told.append(Step(own[0].at, f"{own[0].text}, and goes on as run {known[key]}"))
+            told.append(Step(own[0].at, f"{own[0].text}{_EQUAL}{known[key]}"))
             continue
         if is_whole:
             known[key] = run
         told += own
+    return told
+
+
+def _shortened(steps: Sequence[Step]) -> list[Step]:
+    """The steps, with one in the place of many runs one after another that go as earlier ones."""
+    told: list[Step] = []
+    for is_equal, group in groupby(steps, lambda step: _EQUAL in step.text):
+        same = list(group)
+        if is_equal and len(same) > EQUAL_MAX:
+            more = Step(same[-2].at, f"… and so on: {len(same) - EQUAL_MAX + 1} more runs go on like that")
+            same = [*same[: EQUAL_MAX - 2], more, same[-1]]
+        told += same
     return told
 
 
@@ -293,4 +309,6 @@ def _cut(text: str) -> str:
 
 
 def _ordinal(count: int) -> str:
+    if count % 100 // 10 != 1 and count % 10 in _ENDINGS and count > len(_ENDINGS):
+        return f"{count}{_ENDINGS[count % 10]}"
     return {1: "first", 2: "second", 3: "third"}.get(count, f"{count}th")

@@ -34,7 +34,7 @@ def as_summary(results: Sequence[Result]) -> str:
 def _title(results: Sequence[Result]) -> str:
     found = sum(one.conclusion is Conclusion.FOUND for one in results)
     fine = sum(one.is_fine for one in results)
-    count = f"{len(results)} function{'' if len(results) == 1 else 's'}"
+    count = f"{len(results)} {_noun(results)}{'' if len(results) == 1 else 's'}"
     return f"### redrive prove: {found} of {count} with a counterexample, {fine} without"
 
 
@@ -44,7 +44,12 @@ def _table(results: Sequence[Result]) -> list[str]:
         f" {one.seconds:.1f} s |"
         for one in results
     ]
-    return ["| | Function | Trigger | Verdict | Time |", "|---|---|---|---|---:|", *rows]
+    return [f"| | {_noun(results).capitalize()} | Trigger | Verdict | Time |", "|---|---|---|---|---:|", *rows]
+
+
+def _noun(results: Sequence[Result]) -> str:
+    """What was proved."""
+    return "system" if any(one.verdict is not None and one.verdict.system for one in results) else "function"
 
 
 def _trigger(result: Result) -> str:

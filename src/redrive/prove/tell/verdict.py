@@ -160,7 +160,7 @@ def _document(found: Counterexample) -> dict[str, object]:
         "advice": found.advice,
         "change": None
         if found.change is None
-        else {"file": found.change.file, "diff": found.change.diff, "note": found.change.note, "tried": found.tried},
+        else {"file": found.change.name, "diff": found.change.diff, "note": found.change.note, "tried": found.tried},
         "history": [str(leg) for leg in found.history],
         "through_the_wire": True,
         "steps": [

@@ -96,7 +96,7 @@ def sarif(text: str) -> Any:
 
 
 def result(sentence: str = "item in reports is missing.", *, steps: int = 2, name: str = "Sending") -> Result:
-    place = Place("app.py", 3, "send(`x`)")
+    place = Place("app.py", 3, "send(`x`)", Path("app.py"))
     told = [Step("+0s", f"step {number}", place, is_fault=True) for number in range(steps)]
     found = Counterexample((), Violation(Rule.ALL, sentence, "item in reports"), told, "Do | this.", culprit=place)
     verdict = Verdict("app:handler", Bounds(1, 2, 3, 4, 0), {}, None, {}, (), found, Kind.SQS, roots=(Path(),))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from redrive.prove.judge.judge import Rule
-from redrive.prove.tell.advice.case import Case
-from redrive.prove.tell.advice.causes import Finding, cause_of
+from redrive.prove.tell.advice.case import Case, members_of_text
+from redrive.prove.tell.advice.causes import cause_of
 from redrive.prove.tell.advice.changes.changes import Change, change_for
+from redrive.prove.tell.advice.finding import Finding
 from redrive.prove.tell.advice.words import untied, words_for
 
 _STABLE = "Record the result with the key, and return the recorded one when the key comes again."
@@ -40,12 +39,3 @@ def advice_for(case: Case, message: str) -> Advice:
     if finding is None:
         return Advice(untied(case))
     return Advice(words_for(finding, case), finding, change_for(finding, case, members_of_text(message)))
-
-
-def members_of_text(text: str) -> Mapping[str, object]:
-    """The members of a message in JSON; none if it is no object."""
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}

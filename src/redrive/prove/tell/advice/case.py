@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from redrive.prove.calls.calls import HTTP_SERVICE, Call, mapping_of, parts_of
 from redrive.prove.calls.sorting import LedgerRows
@@ -21,11 +23,19 @@ REFUSALS = frozenset({"ConditionalCheckFailedException", "TransactionCanceledExc
 
 
 @dataclass(frozen=True, slots=True)
+class TemplateText:
+    """A template's file, and its text."""
+
+    file: Path
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """What advice is given about.
 
-    `stable` takes ids and times out of a text; `key_names` are those of a table; `source` is the text of a file of the
-    user's code, by the name that places have.
+    `stable` takes ids and times out of a text; `key_names` are those of a table; `source` is the text of the file of a
+    place in the user's code.
     """
 
     violation: Violation
@@ -33,12 +43,23 @@ class Case:
     ledger: LedgerRows
     key_names: KeyNames
     stable: Callable[[str], str] = str
-    source: Callable[[str], str] = lambda _: ""
+    source: Callable[[Place], str] = lambda _: ""
+    template: TemplateText | None = None
+    function: str = ""
+    """The logical id of the function that advice is given about; of a system, `of_function` sets it."""
+    unread: frozenset[str] = frozenset()
+    """The functions whose mappings do not read which messages have failed, by their logical ids."""
 
     @property
     def kind(self) -> Kind:
         """What feeds the handler."""
         return next((event.kind for event in self.events if isinstance(event, Delivered)), Kind.SQS)
+
+    @property
+    def through(self) -> str:
+        """The logical id of what feeds the function, as far as a system says it."""
+        found = (event.through for event in self.events if isinstance(event, Delivered))
+        return next(found, "").rpartition(" ")[2]
 
     @property
     def calls(self) -> list[Called]:
@@ -112,7 +133,7 @@ class Case:
 
     def names(self, one: Called, member: str) -> bool:
         """Whether the user's code names a member of a call: boto3 makes up the tokens that nobody gives."""
-        return one.place is None or member in self.source(one.place.file)
+        return one.place is None or member in self.source(one.place)
 
     def _kinds_of(self, part: Call) -> tuple[str, ...]:
         """The kinds of effects that one call or part can leave, as the journal names them."""
@@ -133,3 +154,12 @@ class Case:
                 return (self.stable(str(part)),)
             case _:
                 return str(part), f"{part.operation} on {target}"
+
+
+def members_of_text(text: str) -> Mapping[str, object]:
+    """The members of a message in JSON; none if it is no object."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

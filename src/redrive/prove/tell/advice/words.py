@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from redrive.prove.calls.calls import HTTP_SERVICE
+from redrive.prove.calls.calls import HTTP_SERVICE, SQL_SERVICE
 from redrive.prove.judge.judge import Rule
 from redrive.prove.play.faults import Act
 from redrive.prove.stage.trigger import Kind
 from redrive.prove.tell import words as triggers
 from redrive.prove.tell.advice.case import Case
-from redrive.prove.tell.advice.causes import Cause, Finding
+from redrive.prove.tell.advice.finding import Cause, Finding
 
 _MESSAGE_KEY = "take the key from the message's body, never from its message id, which a duplicate and a redrive change"
 _EVENT_KEY = (
@@ -54,6 +54,9 @@ _PLAIN: Mapping[Cause, str] = {
     Cause.MISSPELT_RESPONSE: "The answer names what failed under {name!r}, which Lambda does not know: to Lambda the "
     "whole batch succeeded, and its messages are deleted. The name is {right!r}, a list of objects with "
     "'itemIdentifier'.",
+    Cause.UNREAD_RESPONSE: "The answer names in batchItemFailures what failed, and the function's mapping does not "
+    "read that: to Lambda the whole batch succeeded, and is not given again. Set the mapping's FunctionResponseTypes "
+    "to ReportBatchItemFailures.",
     Cause.MARKED_AFTER: "{call} comes before the mark in {table}, and a run can end between the two: the next one "
     "finds no mark. Marking first would lose it instead. So let the effect carry the key: a conditional write under "
     "it, a deduplication id, an idempotency key, a receiver that knows the key, or redrive.handler.effect with a "
@@ -115,6 +118,8 @@ _SWALLOWED = {
     "ReportBatchItemFailures.",
     "event": "{call} failed ({error}), and the run returned as if all had gone well: Lambda does not retry. Let the "
     "exception out.",
+    "request": "{call} failed ({error}), and the caller was told that all had gone well: it does not ask again. Answer "
+    "with an error (a status of 500 or more), or let the exception out.",
     "record": "{call} failed ({error}), and the run returned as if all had gone well, so the shard went on behind its "
     "records. Let the exception out, or name the first record that failed in batchItemFailures, with "
     "FunctionResponseTypes set to ReportBatchItemFailures, and stop there.",
@@ -155,6 +160,14 @@ _UNRECORDED = (
     "Nothing remembers that {call} was done. Record each execution under a key, with a condition that refuses the "
     "second one; {key}."
 )
+_SENT = (
+    "Nothing remembers that {call} was done, and a record of it would not be written in the same moment: a run can end "
+    "between the two. So let it carry a key of the message's: a deduplication id (a FIFO queue or topic knows it for 5 "
+    "minutes), the name of an execution, a key in what is sent that whoever gets it knows again, or "
+    "redrive.handler.effect with a lookup; {key}."
+)
+_TRANSACTED = frozenset({"dynamodb", "effect", "s3", SQL_SERVICE})
+"""Services in which a record and the work are one transaction, or which know what was done."""
 _KEYLESS = (
     "Send an idempotency key with the request, made of what the message says, where the API knows such keys (often the "
     "header Idempotency-Key); where it knows none, ask it for what is there before the request is sent again."
@@ -181,7 +194,8 @@ def words_for(finding: Finding, case: Case) -> str:
         case Cause.UNRECORDED if is_request:
             return _KEYLESS
         case Cause.UNRECORDED:
-            return _UNRECORDED.format(**details)
+            is_sent = finding.at is not None and finding.at.call.service not in _TRANSACTED
+            return (_SENT if is_sent else _UNRECORDED).format(**details)
         case Cause.DELIVERY_KEY:
             return _delivery_key(finding, case)
         case Cause.RANDOM_KEY:
@@ -194,6 +208,7 @@ def words_for(finding: Finding, case: Case) -> str:
             return (_APPENDED if is_object else words).format(**details)
         case Cause.DROPPED:
             noun = "record" if case.kind.is_stream else "message" if case.kind.is_queue else "event"
+            noun = "request" if case.kind is Kind.API else noun
             return _SWALLOWED[noun].format(**details)
         case Cause.NO_LEASE:
             stays = "the message stays in its queue" if case.kind.is_queue else _STAYS[case.kind.is_stream]

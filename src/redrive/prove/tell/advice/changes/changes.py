@@ -1,4 +1,6 @@
-"""The change of a handler's source for each cause for which one can be derived from the place of the call."""
+"""The change for each cause for which one can be derived: of a handler's source, from the place of the call, or of the
+template, from what it declares of the function.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,17 @@ import ast
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from redrive.prove.tell.advice.case import Case
-from redrive.prove.tell.advice.causes import Cause, Finding
+from redrive.prove.project.packages import shortly
+from redrive.prove.tell.advice.case import Case, TemplateText
+from redrive.prove.tell.advice.changes.declared import changed_template, with_visibility
 from redrive.prove.tell.advice.changes.keys import keyed
 from redrive.prove.tell.advice.changes.source import Edit, Source, Spot, keyword, number_of
 from redrive.prove.tell.advice.changes.writes import GROWS, older_refused, read_modify_write_tied, recorded_in_the_item
+from redrive.prove.tell.advice.finding import Cause, Finding
 
+_UNENDED = "\\ No newline at end of file"
 _OUTLIVES = "30 * 24 * 3600"
 _PARTS = {
     "send_message_batch": "Failed", "publish_batch": "Failed", "put_events": "FailedEntryCount",
@@ -23,9 +29,10 @@ _PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file of the user's, by the name that places have, before and after a change."""
+    """A file of the user's before and after a change; `name` is how the diff names it."""
 
-    file: str
+    file: Path
+    name: str
     before: str
     after: str
     note: str = ""
@@ -35,19 +42,31 @@ class Change:
     def diff(self) -> str:
         """The change as a unified diff."""
         lines = difflib.unified_diff(
-            self.before.splitlines(), self.after.splitlines(), f"a/{self.file}", f"b/{self.file}", lineterm="", n=2
+            _lines(self.before), _lines(self.after), f"a/{self.name}", f"b/{self.name}", lineterm="", n=2
         )
         return "\n".join(lines)
 
 
+def _lines(text: str) -> list[str]:
+    """The lines of a text. Behind a last one that does not end stands what `patch` has to be told."""
+    lines = text.split("\n")
+    return lines[:-1] if not lines[-1] else [*lines[:-1], f"{lines[-1]}\n{_UNENDED}"]
+
+
 def change_for(finding: Finding | None, case: Case, message: Mapping[str, object]) -> Change | None:
-    """The change for a cause; None where it cannot be derived. What comes of it is valid Python."""
-    if finding is None or finding.at is None or finding.at.place is None:
+    """The change for a cause; None where it cannot be derived."""
+    if finding is None:
         return None
-    place = finding.at.place
-    text = case.source(place.file)
+    found = _of_source(finding, case, message)
+    return _of_template(finding, case) if found is None else _in_template(found, case)
+
+
+def _of_source(finding: Finding, case: Case, message: Mapping[str, object]) -> Change | None:
+    """A change of the handler's source. What comes of it is valid Python."""
+    place = None if finding.at is None else finding.at.place
     make = _MAKERS.get(finding.cause)
-    if not text or make is None:
+    text = "" if place is None else case.source(place)
+    if finding.at is None or place is None or make is None or not text:
         return None
     try:
         spot = Spot(Source(text), place.line, finding.at.call.params, finding.details, case.kind, message)
@@ -56,7 +75,49 @@ def change_for(finding: Finding | None, case: Case, message: Mapping[str, object
     except SyntaxError:
         return None
     note = GROWS if finding.cause in _GROWING else ""
-    return Change(place.file, text, after, note) if after and after != text else None
+    return Change(place.path, _named(place.path, place.file), text, after, note) if after and after != text else None
+
+
+def _of_template(finding: Finding, case: Case) -> Change | None:
+    """A change of the template that declares the function."""
+    template = case.template
+    if template is None:
+        return None
+    after = changed_template(finding, case.function, case.kind, case.through, template.text)
+    return Change(template.file, _named(template.file, template.file.name), template.text, after) if after else None
+
+
+def longer_visibility(template: TemplateText, queue: str, seconds: int) -> Change | None:
+    """The change of a queue's visibility timeout; None if it cannot be derived."""
+    after = with_visibility(template.text, queue, seconds)
+    return Change(template.file, _named(template.file, template.file.name), template.text, after) if after else None
+
+
+def _in_template(change: Change, case: Case) -> Change:
+    """The change in the template, if that is where the code stands: as a block of lines, indented alike."""
+    template = case.template
+    if template is None or template.file.parent.resolve() in change.file.resolve().parents:
+        return change
+    lines, first = template.text.splitlines(), change.before.lstrip("\n").partition("\n")[0]
+    for line in lines if first.strip() else ():
+        indent = line[: len(line) - len(line.lstrip())]
+        before, after = _indented(change.before, indent), _indented(change.after, indent)
+        if line == indent + first and before in template.text:
+            changed = template.text.replace(before, after, 1)
+            return Change(
+                template.file, _named(template.file, template.file.name), template.text, changed, change.note
+            )  # fmt: skip
+    return change
+
+
+def _indented(text: str, indent: str) -> str:
+    return "\n".join(indent + line if line.strip() else line for line in text.strip("\n").splitlines())
+
+
+def _named(file: Path, name: str) -> str:
+    """A file as a diff names it: from the working directory, so that `patch` finds it there, or by its name."""
+    told = shortly(file)
+    return name if Path(told).is_absolute() else Path(told).as_posix()
 
 
 def _unprocessed(spot: Spot) -> str:

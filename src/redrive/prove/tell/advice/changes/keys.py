@@ -9,7 +9,7 @@ from redrive.prove.stage.trigger import Kind
 from redrive.prove.tell.advice.changes.source import Source, Spot
 
 _DRAWS = frozenset({"uuid1", "uuid4", "token_hex", "token_urlsafe", "getrandbits", "urandom", "randrange", "randint"})
-_IDS = frozenset({"messageId", "receiptHandle", "sequenceNumber"})
+_IDS = frozenset({"messageId", "receiptHandle", "sequenceNumber", "eventID", "MessageId"})
 _WRAPPERS = frozenset({"str", "repr"})
 
 

@@ -13,7 +13,16 @@ from redrive.prove.stage.trigger import Kind
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 _KEY_LIKE = re.compile(r"(^|[_-])(id|key|uuid|number|reference)$|[a-z](Id|ID|Key|Number)$")
-_OF_DELIVERY = frozenset({"messageId", "receiptHandle", "eventID", "sequenceNumber", "requestId", "eventId"})
+_WORK = frozenset(
+    {"booking", "execution", "invoice", "job", "order", "payment", "request", "run", "shipment", "task", "transaction"}
+)
+"""What a member of a message can be called that names its work by itself."""
+_IMAGES = frozenset({"Keys", "NewImage", "OldImage"})
+"""Members of a table's change whose values have a type each."""
+_TYPES = frozenset({"S", "N", "B"})
+_OF_DELIVERY = frozenset(
+    {"messageId", "receiptHandle", "MessageId", "eventID", "sequenceNumber", "requestId", "eventId"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +32,13 @@ class Edit:
     start: int
     end: int
     text: str
+
+
+def edited(text: str, edits: Sequence[Edit]) -> str:
+    """A text after edits that do not overlap. Of two at one place, the later one in the list stands first."""
+    for edit in sorted(edits, key=lambda one: -one.start):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +55,8 @@ class Spot:
 
     def key(self, before: ast.AST) -> str:
         """An expression in reach of a node that names what the message is about; empty if there is none."""
-        return self.source.message_key(before, self.message, is_plain=self.kind is Kind.LAMBDA)
+        found = self.source.message_key(before, self.message, is_plain=self.kind is Kind.LAMBDA)
+        return found or (self.source.change_key(before) if self.kind is Kind.DYNAMODB else "")
 
 
 class Source:
@@ -56,10 +73,7 @@ class Source:
 
     def edited(self, edits: Sequence[Edit]) -> str:
         """The text after edits that do not overlap."""
-        text = self.text
-        for edit in sorted(edits, key=lambda one: -one.start):
-            text = text[: edit.start] + edit.text + text[edit.end :]
-        return text
+        return edited(self.text, edits)
 
     def start(self, node: ast.expr | ast.stmt) -> int:
         """Where a node begins."""
@@ -80,6 +94,11 @@ class Source:
     def indent(self, statement: ast.stmt) -> str:
         """The white space before a statement."""
         return " " * statement.col_offset
+
+    def margin(self, node: ast.keyword) -> str:
+        """The white space at the beginning of the line in which an argument begins."""
+        line = self._lines[node.lineno - 1]
+        return line[: len(line) - len(line.lstrip())]
 
     def without(self, statement: ast.stmt) -> Edit:
         """An edit that takes out a statement with its lines; `pass` stays where it was the only one."""
@@ -148,25 +167,46 @@ class Source:
         if function is None:
             return ""
         line = getattr(before, "end_lineno", 0)
+        named = _naming(message)
         events = {arg.arg for arg in function.args.args} | _records(function)
         for node in ast.walk(function):
             if (
                 isinstance(node, ast.Subscript)
                 and node.lineno <= line
-                and self._is_key(node, events, is_plain=is_plain)
+                and self._is_key(node, events, named, is_plain=is_plain)
             ):
-                holder = self.parent(node)
+                whole = self._with_type(node)
+                holder = self.parent(whole)
                 if (
                     isinstance(holder, ast.Assign)
                     and len(holder.targets) == 1
                     and isinstance(holder.targets[0], ast.Name)
                 ):
                     return holder.targets[0].id
-                return self.told(node)
-        return self._key_of_message(function, line, message)
+                return self.told(whole) + ('["S"]' if whole is node and _is_of_image(node) else "")
+        return self._key_of_message(function, line, named)
 
-    def _key_of_message(self, function: Function, line: int, message: Mapping[str, object]) -> str:
-        key = next((name for name in message if _KEY_LIKE.search(name)), None)
+    def change_key(self, before: ast.AST) -> str:
+        """The id of a table's change: the same whenever the change is read again; empty if no record is in reach."""
+        records = [
+            one.target.id for one in self.above(before)
+            if isinstance(one, ast.For) and isinstance(one.target, ast.Name) and "Records" in ast.dump(one.iter)
+        ]  # fmt: skip
+        return f'{records[0]}["eventID"]' if records else ""
+
+    def _with_type(self, node: ast.Subscript) -> ast.expr:
+        """A value of a table's change with its type: `record["dynamodb"]["Keys"]["id"]["S"]`."""
+        parent = self.parent(node)
+        is_typed = (
+            isinstance(parent, ast.Subscript)
+            and isinstance(parent.slice, ast.Constant)
+            and parent.slice.value in _TYPES
+            and _is_of_image(node)
+        )
+        return parent if is_typed and isinstance(parent, ast.Subscript) else node
+
+    def _key_of_message(self, function: Function, line: int, named: Sequence[str]) -> str:
+        key = next(iter(named), None)
         for node in ast.walk(function):
             if key is not None and isinstance(node, ast.Assign) and node.lineno < line and _is_parsed(node.value):
                 target = node.targets[0]
@@ -174,9 +214,9 @@ class Source:
                     return f'{target.id}["{key}"]'
         return ""
 
-    def _is_key(self, node: ast.Subscript, events: set[str], *, is_plain: bool) -> bool:
+    def _is_key(self, node: ast.Subscript, events: set[str], named: Sequence[str], *, is_plain: bool) -> bool:
         key = node.slice.value if isinstance(node.slice, ast.Constant) else None
-        if not isinstance(key, str) or not _KEY_LIKE.search(key) or key in _OF_DELIVERY:
+        if not isinstance(key, str) or key in _OF_DELIVERY or not (_KEY_LIKE.search(key) or key in named):
             return False
         is_of_delivery = isinstance(node.value, ast.Name) and node.value.id in events
         return isinstance(node.ctx, ast.Load) and (is_plain or not is_of_delivery)
@@ -193,6 +233,22 @@ class Source:
         """The offset of a place: the tree counts columns in bytes."""
         text = self._lines[line - 1] if line <= len(self._lines) else ""
         return self._starts[line - 1] + len(text.encode()[:column].decode())
+
+
+def _naming(message: Mapping[str, object]) -> list[str]:
+    """The members of a message that name what it is about: first those that look like keys."""
+    alone = [name for name, value in message.items() if isinstance(value, str | int) and not isinstance(value, bool)]
+    return [name for name in alone if _KEY_LIKE.search(name)] + [name for name in alone if name in _WORK]
+
+
+def _is_of_image(node: ast.Subscript) -> bool:
+    """Whether a value is one of a table's change."""
+    found = [
+        one.slice.value
+        for one in ast.walk(node.value)
+        if isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Constant)
+    ]
+    return bool(_IMAGES & {*found})
 
 
 def _is_parsed(value: ast.expr) -> bool:

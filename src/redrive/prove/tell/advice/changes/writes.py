@@ -40,7 +40,7 @@ def recorded_in_the_item(spot: Spot) -> str:
         return ""
     is_client = keyword(call, "TableName") is not None
     one, many = (f'{{"S": {key}}}', f'{{"SS": [{key}]}}') if is_client else (key, f"{{{key}}}")
-    inner = " " * (values.col_offset if _is_wide(call) else statement.col_offset)
+    inner = source.margin(values) if _is_wide(call) else source.indent(statement)
     edits = [
         source.replaced(update.value, f'"{added}"'),
         _before(source, values, f'ConditionExpression="NOT contains({_APPLIED}, :key)"'),
