@@ -1,7 +1,7 @@
 """A project's template, of whatever kind, as CloudFormation after its transforms; where its code lies.
 
-SAM and CloudFormation are read as they are, the output of the CDK with its assets; a plan of Terraform and a service of
-the Serverless Framework are translated.
+SAM and CloudFormation are read as they are, the output of the CDK with its assets; a plan of Terraform, its files and a
+service of the Serverless Framework are translated.
 What AWS would look up elsewhere (exports, parameters, secrets) is made up, and said so.
 """
 
@@ -21,7 +21,10 @@ from redrive.prove.guess.reading import read_handler
 from redrive.prove.guess.variables import guessed_value
 from redrive.prove.project.assets import asset_code
 from redrive.prove.project.choosing import module_of
+from redrive.prove.project.code_elsewhere import placed, told
+from redrive.prove.project.configuration import is_configuration, plan_of
 from redrive.prove.project.functions import FUNCTION, ProjectFunction, functions_of
+from redrive.prove.project.hcl_syntax import MalformedConfiguration
 from redrive.prove.project.images import images_as_archives
 from redrive.prove.project.nodes import STUB, items_of, mentioned, properties_of, replaced, resources_of, stubbed
 from redrive.prove.project.parameters import missing_parameters, parameters_of
@@ -71,9 +74,15 @@ class ProjectTemplate:
 
 def read_template(file: Path, given: Mapping[str, str], scope: Scope) -> ProjectTemplate:
     """Read a template. Errors: UserError."""
+    template = _as_written(file, given, scope)
+    places = placed(template.functions, file)
+    guesses = dict(told(name, place, file) for name, place in places.items())
+    return replace(template, code={**template.code, **places}, guesses={**template.guesses, **guesses})
+
+
+def _as_written(file: Path, given: Mapping[str, str], scope: Scope) -> ProjectTemplate:
     try:
-        text = file.read_text("utf-8")
-        root = read_root(text)
+        root = plan_of(file) if is_configuration(file) else read_root(file.read_text("utf-8"))
         if is_plan(root):
             found = translated(root, file)
             found.code.update(images_as_archives(found.root, file.resolve().parent))
@@ -83,6 +92,12 @@ def read_template(file: Path, given: Mapping[str, str], scope: Scope) -> Project
             read = _read(file, service.root, given, scope)
             return replace(read, guesses={**service.guesses, **read.guesses})
         return _read(file, root, given, scope)
+    except MalformedConfiguration as error:
+        raise UserError(
+            f"The files of Terraform beside {file} cannot be read: {error}.",
+            next_step="Give its plan: terraform plan -out plan.tfplan && terraform show -json plan.tfplan > plan.json",
+            exit_code=2,
+        ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"The template {file} cannot be read: {error}.", exit_code=2) from error
     except TemplateError as error:
