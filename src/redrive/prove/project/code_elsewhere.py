@@ -25,14 +25,28 @@ _FOLDERS_MAX = 5_000
 
 
 def placed(functions: Sequence[ProjectFunction], template: Path) -> dict[str, Path]:
-    """The folders of functions in Python whose code is not where the template has it, by logical id."""
+    """The folders of functions in Python whose code is not where the template has it, by logical id.
+
+    Of several functions that would have the same folder, those have it that share most words with it.
+    """
     lost = [one for one in functions if one.is_python and _is_lost(one)]
     if not lost:
         return {}
     project = _project(template)
     folders = [folder for folder, _ in zip(folders_below(project), range(_FOLDERS_MAX), strict=False)]
-    found = {one.logical_id: _place(one, folders) for one in lost}
-    return {name: place for name, place in found.items() if place is not None}
+    found: dict[str, Path] = {}
+    scores: dict[str, int] = {}
+    for one in lost:
+        place = _place(one, folders, project)
+        if place is not None:
+            found[one.logical_id] = place
+            scores[one.logical_id] = _score(one, place, project)
+    return {
+        name: place
+        for name, place in found.items()
+        if scores[name] == max(scores[other] for other, taken in found.items() if taken == place)
+        and (scores[name] > 0 or [*found.values()].count(place) == 1)
+    }
 
 
 def told(logical_id: str, place: Path, template: Path) -> tuple[str, str]:
@@ -56,18 +70,27 @@ def _project(template: Path) -> Path:
     return repository or (here if folder.is_relative_to(here) else folder)
 
 
-def _place(function: ProjectFunction, folders: Sequence[Path]) -> Path | None:
+def _place(function: ProjectFunction, folders: Sequence[Path], project: Path) -> Path | None:
     """The folder with the function's module, of all folders; None if there is none, or nobody knows which."""
     module, _, name = function.handler.rpartition(".")
     path = f"{module.replace('.', '/')}.py"
     having = [folder for folder in folders if (folder / path).is_file() and _declares(folder / path, name)]
     if len(having) < 2:
         return having[0] if having else None
-    wanted = set(_words(function.logical_id, *(function.code.parts if function.code is not None else ())))
-    scores = {folder: len(wanted & set(_words(*folder.parts))) for folder in having}
+    scores = {folder: _score(function, folder, project) for folder in having}
     best = max(scores.values())
     first = [folder for folder, score in scores.items() if score == best]
     return first[0] if len(first) == 1 else None
+
+
+def _score(function: ProjectFunction, folder: Path, project: Path) -> int:
+    """How many words a folder of the project shares with what the template says of a function."""
+    said = [function.logical_id, *(_below(function.code, project) if function.code is not None else ())]
+    return len(set(_words(*said)) & set(_words(*_below(folder, project))))
+
+
+def _below(place: Path, project: Path) -> tuple[str, ...]:
+    return place.relative_to(project).parts if place.is_relative_to(project) else place.parts
 
 
 def _words(*texts: str) -> Iterator[str]:

@@ -86,7 +86,8 @@ def _as_written(file: Path, given: Mapping[str, str], scope: Scope) -> ProjectTe
         if is_plan(root):
             found = translated(root, file)
             found.code.update(images_as_archives(found.root, file.resolve().parent))
-            return _looked_up(ProjectTemplate(file, found.root, found.code, found.layers, {}, found.guesses))
+            guesses = {**found.guesses, **_with_served_runtimes(found.root)}
+            return _looked_up(ProjectTemplate(file, found.root, found.code, found.layers, {}, guesses))
         if is_service(root):
             service = service_template(root, file.resolve().parent)
             read = _read(file, service.root, given, scope)

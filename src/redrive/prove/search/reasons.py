@@ -46,7 +46,7 @@ def failed(performance: Performance, event: Ended) -> UserError:
     told = event.answer or f"it {event.ending.value}"
     kind, _, _ = told.partition(":")
     if kind in _UNLOADED:
-        advice = _import_advice(performance, told) or _UNLOADED[kind]
+        advice = _import_advice(performance, told) or (_PYTHON_2 if _PRINTS.search(told) else _UNLOADED[kind])
         return NotLoaded(f"The handler cannot be loaded: {told}", next_step=advice, exit_code=2)
     if kind == "Runtime.MarshalError" and "coroutine" in told:
         return UserError(_COROUTINE, next_step=_AWAITED, exit_code=2)
@@ -112,6 +112,8 @@ _UNLOADED = {
 }
 
 
+_PRINTS = re.compile(r"Missing parentheses in call to '(print|exec)'|leading zeros in decimal|multiple exception types")
+_PYTHON_2 = "The code is written for Python 2: port it to a Python that Lambda has."
 _COROUTINE = (
     "The handler is a coroutine function (async def), and nobody awaits what it returns: Lambda's Python runtime calls "
     "it and fails each time with Runtime.MarshalError, because a coroutine is no JSON. None of its code runs."

@@ -159,3 +159,21 @@ def test_malformed_files_are_told_with_their_line(project: Project) -> None:
 
     with pytest.raises(MalformedConfiguration, match=r"main\.tf, line 3: "):
         plan_of(directory / "main.tf")
+
+
+def test_code_that_fits_one_of_two_functions_is_not_given_to_the_other(project: Project) -> None:
+    function = """
+resource "aws_lambda_function" "{0}" {{
+  s3_key  = "{0}.zip"
+  handler = "app.handler"
+  runtime = "python3.7"
+}}
+"""
+    directory = project({
+        "main.tf": function.format("mail_sender") + function.format("report"), "functions/mail-sender/app.py": SENDS,
+    })  # fmt: skip
+
+    template = read_template(directory / "main.tf", {}, SCOPE)
+
+    assert template.code == {"MailSender": directory / "functions" / "mail-sender"}
+    assert template.guesses["runtime of Report"].startswith("python3.12, because")
