@@ -59,6 +59,8 @@ class Feed:
     source: str = ""
     is_implied: bool = False
     """Whether only a permission tells of it."""
+    key: tuple[str, str] = ("", "")
+    """How the names of objects begin and end that a bucket tells of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,8 @@ def _all_feeds(root: Mapping[str, Node], parameters: Mapping[str, str]) -> Itera
                 )
             case "AWS::S3::Bucket":
                 told = properties.get("NotificationConfiguration")
-                yield told.get("LambdaConfigurations") if isinstance(told, dict) else None, Feed("s3", f"bucket {name}")
+                for one in items_of(told.get("LambdaConfigurations")) if isinstance(told, dict) else ():
+                    yield one, Feed("s3", f"bucket {name}", key=_key_of(one))
             case "AWS::SNS::Subscription" if properties.get("Protocol") == "lambda":
                 yield properties.get("Endpoint"), Feed("topic", _named("topic", properties.get("TopicArn"), types))
             case "AWS::SNS::Topic":
@@ -180,6 +183,16 @@ def _all_feeds(root: Mapping[str, Node], parameters: Mapping[str, str]) -> Itera
                 caller = next((told for start, told in _CALLING_TYPES if type_name.startswith(start)), "")
                 if caller:
                     yield properties, Feed("caller", caller)
+
+
+def _key_of(configuration: Node) -> tuple[str, str]:
+    """The prefix and the suffix of the names that a configuration of a bucket's notifications asks for."""
+    node: Node = configuration
+    for name in ("Filter", "S3Key", "Rules"):
+        node = node.get(name) if isinstance(node, dict) else None
+    rules = {str(one.get("Name")).lower(): one.get("Value") for one in items_of(node) if isinstance(one, dict)}
+    begin, end = (rules.get(name) for name in ("prefix", "suffix"))
+    return begin if isinstance(begin, str) else "", end if isinstance(end, str) else ""
 
 
 def _of_mapping(

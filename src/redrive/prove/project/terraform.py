@@ -148,10 +148,17 @@ class _Translation:
                 bucket = self._joined(resource, resources, "bucket")
                 for number, _ in enumerate(_blocks(resource, "lambda_function")):
                     function = self._value(resource, "lambda_function", number, "lambda_function_arn")
-                    event: Node = {"Event": "s3:ObjectCreated:*", "Function": function}
+                    event: dict[str, Node] = {"Event": "s3:ObjectCreated:*", "Function": function}
+                    rules: list[Node] = [
+                        {"Name": name, "Value": value}
+                        for name in ("prefix", "suffix")
+                        if isinstance(value := self._value(resource, "lambda_function", number, f"filter_{name}"), str)
+                    ]
+                    if rules:
+                        event["Filter"] = {"S3Key": {"Rules": rules}}
                     configuration = bucket.setdefault("NotificationConfiguration", {})
                     if isinstance(configuration, dict):
-                        _append(configuration, "LambdaConfigurations", event)
+                        _append(configuration, "LambdaConfigurations", dict(event))
             case "aws_sqs_queue_redrive_policy":
                 queue = self._joined(resource, resources, "queue_url")
                 dead = self._plan.references(resource, "redrive_policy")

@@ -118,7 +118,7 @@ def function_trigger(
         if events is None and feed.told == CUSTOM_RESOURCE:
             events, guesses = sample(feed, kind)
             told |= guesses
-        trigger = trigger_of(stage, STACK, name, kind, events, wanted)
+        trigger = trigger_of(stage, STACK, name, kind, events, wanted, feed.key)
     trigger = replace(trigger, guesses={**told, **trigger.guesses}, fed_by=_fed_by(function, feed))
     return Declared(trigger, function.handler, function.code, function.layers)
 

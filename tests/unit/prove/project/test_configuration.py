@@ -102,7 +102,9 @@ def test_state_machines_of_files_keep_their_definition(project: Project) -> None
     directory = project({"main.tf": """
 resource "aws_lambda_function" "step" { handler = "app.handler" }
 resource "aws_sfn_state_machine" "work" {
-  definition = jsonencode({ StartAt = "A", States = { A = { Type = "Task", Resource = aws_lambda_function.step.arn } } })
+  definition = jsonencode({
+    StartAt = "A", States = { A = { Type = "Task", Resource = aws_lambda_function.step.arn } }
+  })
 }
 """})  # fmt: skip
 
