@@ -233,6 +233,12 @@ def test_body_of_a_request_stays_a_text(tmp_path: Path) -> None:
     assert json.loads(str(body_of(verdict)["body"])) == [{"sku": "sample-sku"}]
 
 
+def test_handler_that_draws_whether_it_fails_is_proved_with_a_seed_with_which_it_does_not(tmp_path: Path) -> None:
+    verdict = proved(tmp_path, f"if random.random() < 0.7: raise OSError\n{PUT}", "import random")
+
+    assert verdict.effects == {"item in seen": 1}
+
+
 def test_function_that_takes_the_members_of_a_message_gets_those_that_it_takes(tmp_path: Path) -> None:
     head = "from dataclasses import dataclass\n@dataclass\nclass Order:\n    sku: str\n    lines: list\n"
     verdict = proved(tmp_path, f"Order(**json.loads(event['Records'][0]['body']))\n{PUT}", head)

@@ -71,6 +71,12 @@ class ProjectTemplate:
         """The functions of the template itself."""
         return functions_of(self.root, self.code, self.layers, parameters_of(self.root, self.parameters))
 
+    def guesses_for(self, logical_id: str) -> dict[str, str]:
+        """What was made up, without what is about other functions alone."""
+        others = {one.logical_id for one in self.functions} - {logical_id}
+        about_others = {f"{what} of {name}" for name in others for what in ("runtime", "code")}
+        return {name: why for name, why in self.guesses.items() if name not in about_others}
+
 
 def read_template(file: Path, given: Mapping[str, str], scope: Scope) -> ProjectTemplate:
     """Read a template. Errors: UserError."""

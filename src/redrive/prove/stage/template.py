@@ -97,7 +97,7 @@ def function_trigger(
     focus(root, function, feed)
     kept = {function.logical_id, feed.resource, feed.source, *MADE}
     stubs = _deploy(stage, template, root, kept)
-    told = {**template.guesses, **stubs}
+    told = {**template.guesses_for(function.logical_id), **stubs}
     name = _physical_name(stage, template.file, function.logical_id)
 
     def of_function(_: Document) -> Wanted:
