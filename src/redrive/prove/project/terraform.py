@@ -15,7 +15,7 @@ from redrive.prove.guess.variables import guessed_value
 from redrive.prove.project.hcl import Sources, number_in, variables_in
 from redrive.prove.project.nodes import properties_of
 from redrive.prove.project.plans import Plan, Planned, Reference
-from redrive.prove.project.resources import ATTRIBUTES, TRANSLATED, Arguments
+from redrive.prove.project.resources import ATTRIBUTES, SCHEDULER_ROLE, TRANSLATED, Arguments, scheduler_role
 
 _WORDS = re.compile(r"[^A-Za-z0-9]+")
 _EXPRESSION = re.compile(r"\$\{(?P<inner>[^}]+)\}")
@@ -72,6 +72,8 @@ class _Translation:
                 type_name, properties = made(Arguments(resource, self._value, self.block_of(resource)))
                 kept: Node = {name: value for name, value in properties.items() if value not in (None, "", [])}
                 resources[self._ids[resource.address]] = {"Type": type_name, "Properties": kept}
+        if any(isinstance(one, dict) and one["Type"] == "AWS::Scheduler::Schedule" for one in resources.values()):
+            resources[SCHEDULER_ROLE] = scheduler_role()
         self._found.root["Resources"] = resources
         for name, value in self._plan.guesses.items():
             self._found.guesses[f"variable {name} of Terraform"] = f"{value!r}, because it has no default"

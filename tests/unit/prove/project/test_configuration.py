@@ -63,6 +63,12 @@ MAILS = """
 resource "aws_sqs_queue" "mails" { name = "mails" }
 output "url" { value = aws_sqs_queue.mails.url }
 """
+PUTS = """
+import boto3
+
+def handler(event, context):
+    boto3.client("dynamodb").put_item(TableName="seen", Item={"id": {"S": "a"}})
+"""
 FILES = {
     "infra/main.tf": ROOT, "infra/modules/worker/main.tf": WORKER, "infra/modules/mails/main.tf": MAILS,
     "handlers/worker/app.py": SENDS, "handlers/other/app.py": SENDS,
@@ -179,3 +185,24 @@ resource "aws_lambda_function" "{0}" {{
 
     assert template.code == {"MailSender": directory / "functions" / "mail-sender"}
     assert template.guesses["runtime of Report"].startswith("python3.12, because")
+
+
+def test_schedule_of_files_invokes_its_function(project: Project, prove: Command) -> None:
+    project({"app.py": PUTS, "main.tf": """
+resource "aws_lambda_function" "report" {
+  function_name = "report"
+  handler       = "app.handler"
+  runtime       = "python3.12"
+}
+resource "aws_scheduler_schedule" "nightly" {
+  schedule_expression = "rate(1 day)"
+  target {
+    arn      = aws_lambda_function.report.arn
+    role_arn = "somewhere"
+  }
+}
+"""})  # fmt: skip
+
+    found = prove("-o", "json")
+
+    assert json.loads(found.stdout)["assumptions"]["fed by"] == "schedule Nightly"
