@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +43,11 @@ _CALLING_TYPES = (
     ("AWS::CloudFormation::CustomResource", "a custom resource"), ("Custom::", "a custom resource"),
 )  # fmt: skip
 """Types of resources that call functions which they mention, by the beginning of their names."""
+_OF_CDK = re.compile(
+    r"^(CustomCDKBucketDeployment|Custom\w*CustomResourceProvider|BucketNotificationsHandler|LogRetention)[0-9A-Za-z]{8,}$"
+)
+_TOLD_BY_CDK = re.compile(r"^AWS CDK |\(@aws-cdk/")
+"""How functions are called and described that the CDK adds by itself."""
 _ORDER = ("sqs", "dynamodb", "kinesis", "eventbridge", "s3", "topic", "schedule", "task", "caller")
 
 
@@ -75,6 +81,8 @@ class ProjectFunction:
     code: Path | None
     layers: tuple[Path, ...]
     feeds: tuple[Feed, ...]
+    is_of_cdk: bool = False
+    """Whether the CDK has added it by itself: nobody of the project has written it."""
 
     @property
     def is_python(self) -> bool:
@@ -111,6 +119,7 @@ def functions_of(
                 code.get(name),
                 layers.get(name, ()),
                 tuple(sorted(feeds.get(name, ()), key=_place_of)),
+                bool(_OF_CDK.match(name) or _TOLD_BY_CDK.search(str(properties.get("Description", "")))),
             )
         )
     return found

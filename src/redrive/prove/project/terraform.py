@@ -206,6 +206,8 @@ class _Translation:
     def _code_of(self, resource: Planned) -> Path | None:
         """The folder, file or archive with the code of a function or a layer."""
         given = self._plan.constant(resource.module, "source_path")
+        given = given[0] if isinstance(given, list) and given else given
+        given = given.get("path") if isinstance(given, dict) else given
         if isinstance(given, str) and (self._directory / given).exists():
             return (self._directory / given).resolve()
         said = [one for name in _CODE for one in self._archived(resource, name)]

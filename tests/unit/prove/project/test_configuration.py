@@ -206,3 +206,33 @@ resource "aws_scheduler_schedule" "nightly" {
     found = prove("-o", "json")
 
     assert json.loads(found.stdout)["assumptions"]["fed by"] == "schedule Nightly"
+
+
+def test_well_known_modules_of_the_registry_are_known_without_init(project: Project) -> None:
+    directory = project({"src/app.py": SENDS, "main.tf": """
+module "queue" {
+  source     = "terraform-aws-modules/sqs/aws"
+  name       = "orders"
+  create_dlq = true
+}
+module "worker" {
+  source                = "terraform-aws-modules/lambda/aws"
+  version               = "~> 7.0"
+  function_name         = "worker"
+  handler               = "app.handler"
+  runtime               = "python3.12"
+  source_path           = "${path.module}/src"
+  environment_variables = { NEXT = module.queue.queue_url }
+  event_source_mapping = {
+    sqs = { event_source_arn = module.queue.queue_arn, function_response_types = ["ReportBatchItemFailures"] }
+  }
+}
+"""})  # fmt: skip
+
+    (worker,) = read_template(directory / "main.tf", {}, SCOPE).functions
+
+    assert (worker.logical_id, worker.code) == ("Worker", directory / "src")
+    assert worker.feed.kind == "sqs"
+    resources: Any = read_template(directory / "main.tf", {}, SCOPE).root["Resources"]
+    assert resources["Worker"]["Properties"]["Environment"]["Variables"] == {"NEXT": {"Ref": worker.feed.source}}
+    assert "RedrivePolicy" in resources[worker.feed.source]["Properties"]

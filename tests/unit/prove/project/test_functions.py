@@ -11,6 +11,7 @@ from redrive.prove.project.functions import ProjectFunction
 from redrive.prove.project.source import read_template
 from redrive.prove.stage.notifications import sample_notification
 from redrive.prove.stage.stage import SCOPE
+from redrive.prove.whole import targets_of
 from tests.unit.prove.project.conftest import Project
 
 HEAD = """
@@ -146,3 +147,15 @@ def test_bucket_tells_of_keys_that_begin_and_end_as_its_filter_says(project: Pro
 
     assert found.feed.key == ("in/", ".csv")
     assert '"key":"in/sample+file.csv"' in sample_notification("txt", *found.feed.key)
+
+
+def test_function_that_the_cdk_adds_by_itself_is_left_out(project: Project) -> None:
+    told = """AWS CloudFormation handler for "Custom::S3BucketNotifications" resources (@aws-cdk/aws-s3)"""
+    directory = project({"app.py": "def handler(event, context): ...\n"})
+    function(
+        directory, "Events: {}", f"\n  Own: {{Type: AWS::Serverless::Function, Properties: {{Description: '{told}'}}}}"
+    )
+
+    found = targets_of([directory / "template.yaml"], lambda _: {"Ordered": "x"})
+
+    assert [one.function for one in found] == ["F"]
