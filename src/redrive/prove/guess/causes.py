@@ -302,6 +302,7 @@ def _noted(raised: Raised, watch: Observations) -> Iterator[Mend]:
     """What was looked up last before the failure, and then what was compared."""
     latest = list(reversed(watch.notes[-NOTES_MAX:]))
     is_of_none = "NoneType" in str(raised.error)
+    is_unbound = isinstance(raised.error, UnboundLocalError)  # The branch that binds the name was not taken.
     required = [note for note in latest if isinstance(note, InVain) and note.is_required]
     node = failing_node(raised.frame, raised.instruction)
     if isinstance(raised.error, LookupError) and required:
@@ -309,7 +310,7 @@ def _noted(raised: Raised, watch: Observations) -> Iterator[Mend]:
         yield from (Mend(at_path(required[0].at, steps)) for _ in steps[:1])
         yield Mend(required[0].at)
     soft = [note for note in latest if isinstance(note, InVain) and not note.is_required]
-    if is_of_none or isinstance(failing_node(raised.frame, raised.instruction), ast.Raise):
+    if is_of_none or is_unbound or isinstance(failing_node(raised.frame, raised.instruction), ast.Raise):
         named = [note for note in soft if str(note.at.path[-1]) in str(raised.error)]
         yield from (Mend(note.at) for note in [*named, *soft])
         yield from (Mend(note.at, note.other) for note in latest if isinstance(note, Compared))
