@@ -52,6 +52,7 @@ def of_message(code: str) -> str:
         ("x = {'new': 1, 'paid': 2}[order['state']]", "state", "new"),
         ("names = dict(**order['names'])", "names", {}),
         ("key = 'kind'\nif order.get(key) != 'a': raise ValueError('unknown kind')", "kind", "a"),
+        ("names = [one for one in order['names']]\nif len(names) > 1: raise ValueError", "names", ["sample-0"]),
         ("if 'EVENT-91' in order['code']: found = 1\nx = found", "code", "sample-codeEVENT-91"),
         ("key = 'n'\nif not isinstance(order[key], int): raise TypeError('n')", "n", 1),
         ("for key in ('a', 'b'):\n    if key not in order: raise ValueError(key)", "b", "sample-b"),

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from json import JSONDecodeError
 from types import FrameType
 
+from botocore.exceptions import ClientError
+
 from redrive.prove.guess.mends import ID, Content, Exactly, Mend, Raised
 from redrive.prove.guess.places import at_path, first_place, parts_of
 from redrive.prove.guess.positions import Nothing, enclosing_tests, failing_node, further_steps, statement_at, value_of
@@ -310,7 +312,9 @@ def _noted(raised: Raised, watch: Observations) -> Iterator[Mend]:
         yield from (Mend(at_path(required[0].at, steps)) for _ in steps[:1])
         yield Mend(required[0].at)
     soft = [note for note in latest if isinstance(note, InVain) and not note.is_required]
-    if is_of_none or is_unbound or isinstance(failing_node(raised.frame, raised.instruction), ast.Raise):
+    is_refused = isinstance(raised.error, ClientError)  # What was made up may be what a service refuses.
+    is_own = isinstance(failing_node(raised.frame, raised.instruction), ast.Raise)
+    if is_of_none or is_unbound or is_refused or is_own:
         named = [note for note in soft if str(note.at.path[-1]) in str(raised.error)]
         yield from (Mend(note.at) for note in [*named, *soft])
         yield from (Mend(note.at, note.other) for note in latest if isinstance(note, Compared))

@@ -85,6 +85,11 @@ class Observations:
         if line:
             self.notes.append(InVain(at, is_required, line))
 
+    def iterated(self, at: At) -> None:
+        """Write down that the user's own code takes the characters of a text, which may stand for a list."""
+        if not self._is_full and (line := self.line_of(_caller(), False)):
+            self.notes.append(InVain(at, False, line))
+
     def compared(self, at: At, other: object) -> None:
         """Write down a comparison of the user's own code."""
         if not self._is_full and isinstance(other, str) and other and (line := self.line_of(_caller(), False)):
@@ -341,6 +346,7 @@ class WatchedText(str):  # noqa: SLOT000 - the place is an attribute.
     def __iter__(self) -> Iterator[str]:
         """Its characters. Who takes them for members of a list is told by an error that comes of it."""
         at = self.redrive_at.below(MEMBER)
+        self._watch.iterated(at)
         return (WatchedText.of(one, self._watch, at) for one in super().__iter__())
 
     def __str__(self) -> str:
