@@ -109,9 +109,7 @@ def _items_of(performance: Performance, table: str) -> Sequence[Document]:
 def rows_of(performance: Performance, table: str) -> Rows:
     """The current items of a table."""
     names = performance.journal.key_names(table)
-    return {
-        key_told(item, names): item for item in _items_of(performance, table)
-    }
+    return {key_told(item, names): item for item in _items_of(performance, table)}
 
 
 def records_of(performance: Performance, table: str) -> Records:

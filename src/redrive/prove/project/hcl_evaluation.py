@@ -22,7 +22,7 @@ from redrive.prove.project.hcl_syntax import (
     Mapped,
     Member,
     Name,
-    Operation,
+    Operated,
     Splat,
     Template,
 )
@@ -66,7 +66,7 @@ class Evaluation:
                 if isinstance(decided, Unknown):
                     return _either(self.value(yes), self.value(no))
                 return self.value(yes if decided is True or decided == "true" else no)
-            case Operation(sign, operands):
+            case Operated(sign, operands):
                 return operated(sign, [self.value(one) for one in operands])
             case Loop():
                 return self._loop(expression)

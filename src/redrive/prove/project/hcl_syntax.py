@@ -96,7 +96,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class Operated:
     """An operator with its one or two operands."""
 
     operator: str
@@ -115,7 +115,7 @@ class Loop:
 
 
 Expression: TypeAlias = (
-    Literal | Template | Listed | Mapped | Name | Member | Splat | Call | Choice | Operation | Loop
+    Literal | Template | Listed | Mapped | Name | Member | Splat | Call | Choice | Operated | Loop
 )  # fmt: skip
 
 
@@ -195,13 +195,13 @@ class _Reader:
             if operator is None or _BINDING[operator[0]] < weakest:
                 return found
             self._at = operator.end()
-            found = Operation(operator[0], (found, self._operation(_BINDING[operator[0]] + 1)))
+            found = Operated(operator[0], (found, self._operation(_BINDING[operator[0]] + 1)))
 
     def _operand(self) -> Expression:
         self._skip()
         for sign in ("!", "-"):
             if self._taken(sign):
-                return Operation(sign, (self._operand(),))
+                return Operated(sign, (self._operand(),))
         found = self._plain()
         while True:
             match self._peek():
