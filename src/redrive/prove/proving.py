@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from redrive.core.errors import Bug, UserError
+from redrive.core.errors import Bug, ServiceError, UserError
 from redrive.prove.making import performed_with, prepared
 from redrive.prove.play.events import Event
 from redrive.prove.play.faults import History, Leg, Strike
@@ -212,7 +212,10 @@ def _not_followed(performance: Performance, clean: Clean, options: Options) -> M
         if call.service in TELLING_SERVICES:
             told[str(call)] = f"an effect by itself; {how}"
         elif call.service == "dynamodb":
-            table = performance.stage.look_up("dynamodb", "DescribeTable", TableName=call.target)["Table"]
+            try:
+                table = performance.stage.look_up("dynamodb", "DescribeTable", TableName=call.target)["Table"]
+            except ServiceError:  # The handler makes the table itself.
+                continue
             if table.get("StreamSpecification", {}).get("StreamEnabled"):
                 told[f"stream of {call.target}"] = f"read by nobody here; {how}"
     return told
