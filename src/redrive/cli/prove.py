@@ -72,7 +72,7 @@ TRIGGERS = (
 @click.option("--stable-results", is_flag=True, help="Have repeated deliveries return what the first one returned.")
 @click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop the search after so many seconds.")
 @click.option("--pass-at", type=click.IntRange(0, 6), metavar="FAULTS", help="Pass if so many faults were complete.")
-@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="How many processes search.")
+@click.option("--jobs", type=click.IntRange(1, 64), help="How many processes search.  [default: one per processor]")
 @click.option("--seed", default=0, show_default=True, help="What ids and the handler's randomness follow from.")
 @click.option("--export", type=click.Path(path_type=Path), help="Write a counterexample as a pytest file.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to print the result.")
@@ -84,7 +84,7 @@ def command(
     is_all: bool, function: str, variables: tuple[str, ...], env_file: Path | None, root: Path | None,
     parameters: tuple[str, ...], config_env: str | None, effects: tuple[str, ...], ignored: tuple[str, ...],
     given: Path | None, ledgers: tuple[str, ...], invariants: tuple[str, ...], stable_results: bool,
-    seconds: float | None, pass_at: int | None, jobs: int, seed: int, export: Path | None, output: str,
+    seconds: float | None, pass_at: int | None, jobs: int | None, seed: int, export: Path | None, output: str,
     outputs: Outputs, choices: Choices,
 ) -> None:  # fmt: skip
     """Search for a history in which a handler of messages or events loses work, repeats it, or leaves it stuck.
@@ -107,6 +107,7 @@ def command(
     from redrive.prove.calls.given import NOTHING_GIVEN, read_given
     from redrive.prove.project.environment import FILE, pairs_of
     from redrive.prove.search.options import FAULTS_DEFAULT, FAULTS_OF_SYSTEMS, Options
+    from redrive.prove.search.processes import usual_jobs
 
     template = system or template
     _require_template(rule, template)
@@ -119,7 +120,7 @@ def command(
         event_type=event_type, rule=rule, told_events=_saver(save_event), bodies=_bodies(events),
         parameters=_configured(template, config_env) | given_parameters, effects=effects, ignored=ignored,
         ledgers=ledgers, invariants=tuple(map(_invariant, invariants)), stable_results=stable_results,
-        jobs=jobs, given=NOTHING_GIVEN if given is None else read_given(given),
+        jobs=jobs or usual_jobs(), given=NOTHING_GIVEN if given is None else read_given(given),
     )  # fmt: skip
     options = choices.applied_to(options)
     _require_searched(pass_at, options.faults)

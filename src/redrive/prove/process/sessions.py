@@ -10,11 +10,14 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+import botocore.hooks
 import botocore.session
+from botocore.compat import accepts_kwargs
 from botocore.hooks import EventAliaser, HierarchicalEmitter
 from botocore.loaders import Loader
 
@@ -31,7 +34,14 @@ def quick_sessions() -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(replaced(kind, "_register_builtin_handlers", _copying_handlers()))
         stack.enter_context(replaced(kind, "_register_data_loader", _register_known_loader))
+        stack.enter_context(replaced(botocore.hooks, "accepts_kwargs", _accepts_kwargs))
         yield
+
+
+def _accepts_kwargs(handler: object) -> bool:
+    """Whether an event handler takes keyword arguments: a resource registers the same ones each time it is made."""
+    code = getattr(getattr(handler, "__func__", handler), "__code__", None)
+    return bool(accepts_kwargs(handler)) if code is None else bool(code.co_flags & inspect.CO_VARKEYWORDS)
 
 
 @functools.cache
