@@ -87,6 +87,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                reports.py    whether a mapping has ReportBatchItemFailures, as the handler's answers say
                inputs.py     what a function is invoked with by a topic, a schedule, a task or an API
                template.py   the same from a CloudFormation template
+               deployed.py   a template on a stage: deployed once, and put into further stages
                invoked.py    of a template the function that a rule invokes
                fed.py        the same for topics, buckets, schedules, tasks and APIs
                state_machines.py  the tasks of a template's state machines

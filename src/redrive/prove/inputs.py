@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 from redrive.prove.guess.contents import FileContent
@@ -57,6 +58,7 @@ def sample_for(options: Options, wanted: Wanted, file: FileContent) -> Inputs:
 def wanting(subject: Subject | None, options: Options) -> Callable[[str, Path | None], Wanted]:
     """What the event of a handler is like, by what it reads. Without a subject, the code of a template is read."""
 
+    @cache  # Each world of a rehearsal asks, and the code stays as it is.
     def wanted(handler: str, directory: Path | None) -> Wanted:
         reading, file = None, None
         if isinstance(subject, NamedSubject):

@@ -37,12 +37,8 @@ class Idle:
     """The names of its modules that hold something else than after an import."""
     has_asked: bool
     """Whether its modules have made a call while they were imported: another import may be told something else."""
-
-    @property
-    def told(self) -> str:
-        """What it remembers, as text."""
-        files = [(name, sha256(content).hexdigest()) for name, content in sorted(self.files.items())]
-        return repr((sorted(self.memory.told.items()), files))
+    told: str
+    """What it remembers, as text."""
 
 
 @dataclass(slots=True)
@@ -119,7 +115,7 @@ class Environments:
             return None
         idle = Idle(
             function, run, environment.modules, memory, files, (*memory.names_changed(new), *map(_under_tmp, files)),
-            environment.has_asked,
+            environment.has_asked, _told(memory, files),
         )  # fmt: skip
         self._keep(idle)
         return idle
@@ -137,6 +133,11 @@ class Environments:
         others = [one for one in self.idle if one.function == idle.function]
         dropped = others[KEPT_MAX - 1 :]
         self.idle = (idle, *(one for one in self.idle if one not in dropped))
+
+
+def _told(memory: Memory, files: Mapping[str, bytes]) -> str:
+    contents = [(name, sha256(content).hexdigest()) for name, content in sorted(files.items())]
+    return repr((sorted(memory.told.items()), contents))
 
 
 def _under_tmp(name: str) -> str:

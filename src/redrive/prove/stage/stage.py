@@ -22,8 +22,9 @@ from redrive.core.sessions import Issuer
 from redrive.delivery.outside.errand import Errand, Result
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, Invoker
 from redrive.delivery.worker import ONE, Attempt
-from redrive.engine.build import bind_registry, build_workers
+from redrive.engine.build import bind_registry
 from redrive.engine.engine import Claimed, Engine
+from redrive.engine.workers import build_workers
 from redrive.gateway.chain import Gateway
 from redrive.gateway.identity import DEFAULT_REGION, Identity
 from redrive.prove.effects.journal import Trace
@@ -143,7 +144,7 @@ class Stage:
         self._store = ContentStore(clock=self.clock, entropy=self._ids)
         self.invoker = invoker
         registry = bind_registry(self._store, models())
-        workers = [worker for worker in build_workers(SilentLog()) if not worker.upkeep]
+        workers = build_workers(SilentLog(), has_upkeep=False)
         self.contents = Contents(self._store)
         self.engine = Engine(self.contents.run, registry, workers, invoker, SilentLog())
         self.issuer = Issuer(self._store.secret)

@@ -81,7 +81,7 @@ def test_functions_of_terraforms_files_are_proved_without_a_plan(project: Projec
     found = prove("-o", "json")
 
     document = json.loads(found.stdout)
-    assert "Found infra/main.tf with 1 function." in found.stderr
+    assert "Found infra/main.tf with 1 function: Worker." in found.stderr
     assert document["effects"] == {"message to mails": 1}
     assert document["assumptions"]["fed by"] == "queue Orders"
     assert document["assumptions"]["variable team of Terraform"] == "'sample-team', because it has no default"
