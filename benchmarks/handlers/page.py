@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 from urllib.parse import quote
 
 from benchmarks.handlers.judged import Judgement, Proof, counted
@@ -43,6 +44,10 @@ MEANINGS = {
 }
 
 
+PROJECTS = Path(__file__).with_name("projects.md")
+"""What a round over whole projects found; it was written by hand."""
+
+
 def page(proofs: Sequence[Proof], *, seconds: int, faults: int, python: str) -> str:
     """The whole page. `python` is the version of the interpreter that ran the handlers."""
     return "\n".join(_lines(proofs, seconds, faults, python)) + "\n"
@@ -53,6 +58,7 @@ def _lines(proofs: Sequence[Proof], seconds: int, faults: int, python: str) -> I
     bounds = f"Histories have up to {faults} fault{'s' if faults != 1 else ''}; a search is stopped after {seconds} s."
     yield HEAD.format(handlers=len(proofs), repositories=len(repositories), bounds=bounds, python=python)
     yield from _counts(proofs)
+    yield PROJECTS.read_text("utf-8")
     yield from _handlers(proofs)
     yield from _repositories([proof.handler for proof in proofs])
 

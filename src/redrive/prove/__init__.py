@@ -15,6 +15,7 @@ The rooms, top to bottom; a room imports only rooms below it:
     whole      all functions of a project, one proof after the other
     proving    a proof from beginning to end
     refusals   what AWS refuses of a template, with the change that ends it
+    inputs     what a handler is given where nobody says it
     making     the world of a handler: declared by a template, or guessed until the handler comes through
     world      a world before its first message, and performances in it
     tell       verdict.py    the result of a search
@@ -119,6 +120,12 @@ The rooms, top to bottom; a room imports only rooms below it:
                serverless.py  a service of the Serverless Framework as a template
                serverless_events.py  the events of its functions, as those of SAM
                hcl.py        single arguments in Terraform's source
+               hcl_syntax.py  Terraform's language, parsed
+               hcl_values.py  its values, known and unknown
+               hcl_functions.py  its functions and operators
+               hcl_evaluation.py  what its expressions come to
+               configuration.py  Terraform's files as a plan of them
+               code_elsewhere.py  code that is not where a template has it
                functions.py  the functions of a template, and what feeds each
                choosing.py   which function is meant
                focus.py      a template made ready for one function, with stubs
@@ -172,6 +179,9 @@ The rooms, top to bottom; a room imports only rooms below it:
                binaries.py   small files that libraries open: an image, a PDF, archives
                bindings.py   what an environment variable is used for, by the calls that its value ends in
                causes.py     what an exception says about the guess that it came from
+               validators.py  what validators say about it
+               mends.py      changes of guesses, as values
+               places.py     the places of the values in a failing expression
                parts.py      steps of places that are no keys: parts of texts, members of no list yet
                contents.py   a file as the handler reads it: CSV, JSON or text
                hints.py      changes of guesses, put into the documents that were guessed

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from redrive.core.documents import Document
@@ -18,12 +19,13 @@ from redrive.prove.calls.calls import mapping_of
 from redrive.prove.calls.given import Given, GivenAnswer, GivenReply
 from redrive.prove.guess.answer_names import FAILURES, misspelt_names
 from redrive.prove.guess.bindings import variables_for
-from redrive.prove.guess.contents import PLAIN_FILE, FileContent, content_for
+from redrive.prove.guess.contents import PLAIN_FILE, content_for
 from redrive.prove.guess.hints import VARIABLE, Hints, overlaid, told
 from redrive.prove.guess.http_answers import guessed_document
 from redrive.prove.guess.keys import shown_keys
-from redrive.prove.guess.reading import read_handler
+from redrive.prove.guess.reading import own_files, read_handler
 from redrive.prove.guess.watched import HTTP, At
+from redrive.prove.inputs import Inputs, sample_for, wanting, with_kind
 from redrive.prove.play.performance import Performance
 from redrive.prove.play.transport import Short
 from redrive.prove.play.variables import process_variables
@@ -41,15 +43,14 @@ from redrive.prove.search.options import Options
 from redrive.prove.search.rehearsing import Asked, Setting, provided, rehearse, replies
 from redrive.prove.stage.called import called_event
 from redrive.prove.stage.chosen import Chosen, chosen
-from redrive.prove.stage.deliveries import TRIGGER, kind_for, kind_of_event, sample_message
 from redrive.prove.stage.deployed import Deployments
 from redrive.prove.stage.envelopes import is_of_fifo
 from redrive.prove.stage.furnished import furnish
 from redrive.prove.stage.hinted import settle_furnished, with_envelopes, with_hints
-from redrive.prove.stage.inputs import inputs_for, usual_call
+from redrive.prove.stage.inputs import usual_call
 from redrive.prove.stage.others import with_another
 from redrive.prove.stage.reports import WITHOUT, notes_of, unread_by
-from redrive.prove.stage.rules import events_of, sample_event, usual_events
+from redrive.prove.stage.rules import usual_events
 from redrive.prove.stage.sampled import Wanted
 from redrive.prove.stage.stage import Stage
 from redrive.prove.stage.streams import usual_stream
@@ -73,6 +74,8 @@ from redrive.prove.stage.variables import with_given
 from redrive.prove.tell.advice.changes.changes import Change
 from redrive.prove.world import World, changing, left_in_another, unanswerable_told
 
+_RANDOM = re.compile(r"^\s*(import|from)\s+(random|secrets)\b", re.MULTILINE)
+
 
 @contextmanager
 def prepared(subject: Subject | None, options: Options) -> Iterator[World]:
@@ -87,10 +90,9 @@ def prepared(subject: Subject | None, options: Options) -> Iterator[World]:
         played = _played_through(setting)
         if played is None:
             hints = rehearse(made.set_up, made.asked)
-            setting = made.set_up(hints)
+            setting, played = _played_with_luck(made, hints)
             options = made.options_with(hints)
             options.told_events(setting.trigger.given or setting.trigger.bodies)
-            played = _played_once(setting)
         performance, trigger = setting.performance, setting.trigger
         saved, fitted = played
         draws = _draws(performance.subject, trigger, saved, options, made.improvised)
@@ -161,6 +163,25 @@ def _played_through(setting: Setting) -> tuple[Saved, Mapping[str, str]] | None:
     return played if setting.performance.journal.counts() else None
 
 
+def _played_with_luck(made: _Maker, hints: Hints) -> tuple[Setting, tuple[Saved, Mapping[str, str]]]:
+    """A world in which the handler comes through: one that draws whether it fails may do so with another seed.
+
+    Errors: UserError, if it fails with each.
+    """
+    setting = made.set_up(hints)
+    try:
+        return setting, _played_once(setting)
+    except UserError:
+        if not made.draws:
+            raise
+        for _ in range(1, DRAWS_LOOKED_AT):
+            made.draw_anew()
+            setting = made.set_up(hints)
+            with contextlib.suppress(UserError):
+                return setting, _played_once(setting)
+        raise
+
+
 def _played_once(setting: Setting) -> tuple[Saved, Mapping[str, str]]:
     """The world before its first message, after one run in it, and what of it was fitted to the answers."""
     performance = setting.performance
@@ -182,16 +203,27 @@ class _Maker:
         if isinstance(subject, NamedSubject):
             subject = with_modules_elsewhere(subject)
         self._subject = subject
-        self._wanted = _wanted(subject, options)
+        self._wanted = wanting(subject, options)
         reading = self._wanted("", None).reading
         if isinstance(subject, NamedSubject) and reading is not None and reading.is_list and self._meant is None:
             self._subject = subject.of_pipe()
-        self._options, self._chosen = _with_kind(options, self._wanted("", None))
+        self._options, self._chosen = with_kind(options, self._wanted("", None))
         self.file = content_for(subject.file) if isinstance(subject, NamedSubject) else PLAIN_FILE
         self.improvised: Improvised | None = None
         self.asked = Asked()
         self._web: Document = {}
         self._deployments = Deployments()
+
+    @property
+    def draws(self) -> bool:
+        """Whether the handler's code names a source of randomness."""
+        subject = self._subject
+        files = own_files(subject.file) if isinstance(subject, NamedSubject) else ()
+        return any(_RANDOM.search(file.read_text("utf-8", "replace")) for file in files)
+
+    def draw_anew(self) -> None:
+        """Take the next seed from now on."""
+        self._options = replace(self._options, seed=self._options.seed + 1)
 
     def options_with(self, hints: Hints) -> Options:
         """The options with the answers of others that were changed."""
@@ -211,7 +243,7 @@ class _Maker:
         """A new world with these changes."""
         options = self.options_with(hints)
         wanted = self._wanted
-        sample = _sample(options, wanted("", None), self.file)
+        sample = sample_for(options, wanted("", None), self.file)
         sample = replace(sample, guesses={**self._chosen, **sample.guesses})
         if options.bodies is None:
             sample = replace(sample, texts=with_envelopes(sample.texts, hints))
@@ -246,14 +278,14 @@ class _Maker:
         bodies = {json.dumps(overlaid(self._web, [one.mend for one in hints.of(HTTP)])): HTTP}
         return Setting(performance, trigger, places, bodies)
 
-    def _trigger(self, performance: Performance, options: Options, sample: _Sample) -> Trigger:
+    def _trigger(self, performance: Performance, options: Options, sample: Inputs) -> Trigger:
         """What feeds the handler: as the template says, or as is usual."""
         meant, stage = self._meant, performance.stage
         if meant is None:
             return _usual(stage, options, sample, self._wanted("", None))
 
         def of_kind(feed: Feed, kind: Kind) -> tuple[tuple[str, ...], Mapping[str, str]]:
-            made = _sample(replace(options, trigger=kind), self._wanted("", None), self.file)
+            made = sample_for(replace(options, trigger=kind), self._wanted("", None), self.file)
             return called_event(feed, made.texts) if options.bodies is None else made.texts, made.guesses
 
         declared = _declared(stage, meant, options, self._deployments, self._wanted, of_kind, sample)
@@ -294,7 +326,7 @@ def _meant(subject: Subject | None, options: Options, directory: Path) -> Chosen
 
 def _declared(
     stage: Stage, meant: Chosen, options: Options, deployments: Deployments,
-    wanted: Callable[[str, Path | None], Wanted], of_kind: Sample, sample: _Sample,
+    wanted: Callable[[str, Path | None], Wanted], of_kind: Sample, sample: Inputs,
 ) -> Declared:  # fmt: skip
     """The trigger in front of the handler, from a template."""
     if meant.is_bare:
@@ -312,7 +344,7 @@ def _declared(
     )  # fmt: skip
 
 
-def _usual(stage: Stage, options: Options, sample: _Sample, wanted: Wanted) -> Trigger:
+def _usual(stage: Stage, options: Options, sample: Inputs, wanted: Wanted) -> Trigger:
     """The trigger of a handler without a template."""
     kind = options.trigger or Kind.SQS
     if kind.is_stream:
@@ -338,60 +370,6 @@ def _notes(performance: Performance, trigger: Trigger) -> Mapping[str, str]:
 def _is_meant_to_report(wanted: Wanted) -> bool:
     """Whether the answer is meant for a mapping with ReportBatchItemFailures, and misspelt."""
     return wanted.file is not None and bool(misspelt_names(wanted.file))
-
-
-@dataclass(frozen=True, slots=True)
-class _Sample:
-    """What the handler is given, and what was guessed of it."""
-
-    texts: tuple[str, ...]
-    guesses: Mapping[str, str] = field(default_factory=dict)
-
-
-def _with_kind(options: Options, wanted: Wanted) -> tuple[Options, Mapping[str, str]]:
-    """The options with what feeds the handler, and why, if nobody has said it and what the handler reads does."""
-    found = kind_for(wanted.reading)
-    if options.trigger is not None or options.template is not None or found is None:
-        return options, {}
-    kind, why = found
-    if options.bodies is not None and kind_of_event(options.bodies[0]) is not kind:
-        return options, {}  # It is the body of a message.
-    return replace(options, trigger=kind), {} if kind is Kind.SQS else {TRIGGER: why}
-
-
-def _sample(options: Options, wanted: Wanted, file: FileContent) -> _Sample:
-    """What the handler is given if no template says otherwise."""
-    kind = options.trigger or Kind.SQS
-    if kind is not Kind.EVENTBRIDGE and (kind.is_direct or kind.is_awaited):
-        texts, guesses = inputs_for(kind, options.bodies, wanted, file=file)
-        return _Sample(texts, guesses)
-    if options.trigger is not Kind.EVENTBRIDGE:
-        if options.bodies is not None:
-            return _Sample(options.bodies)
-        message = sample_message(wanted.reading, file)
-        return _Sample((message.text,), message.guesses)
-    if options.bodies is not None:
-        return _Sample(events_of(options.bodies, None))
-    made = sample_event(None, wanted)
-    return _Sample((made.text,), made.guesses)
-
-
-def _wanted(subject: Subject | None, options: Options) -> Callable[[str, Path | None], Wanted]:
-    """What the event of a handler is like, by what it reads. Without a subject, the code of a template is read."""
-
-    @cache  # Each world of a rehearsal asks, and the code stays as it is.
-    def wanted(handler: str, directory: Path | None) -> Wanted:
-        reading, file = None, None
-        if isinstance(subject, NamedSubject):
-            file = subject.file
-            reading = read_handler(file, subject.function)
-        elif subject is None and directory is not None and (directory := code_directory(directory)) is not None:
-            module, _, function = handler.rpartition(".")
-            file = directory / f"{module.replace('.', '/')}.py"
-            reading = read_handler(file, function)
-        return Wanted(options.event_type, reading, file)
-
-    return wanted
 
 
 def _with_variables(performance: Performance, trigger: Trigger, hints: Hints) -> Trigger:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from redrive.core.errors import Bug, UserError
+from redrive.core.errors import Bug, ServiceError, UserError
 from redrive.prove.making import prepared
 from redrive.prove.play.asked import TELLING_SERVICES
 from redrive.prove.play.events import Event
@@ -219,7 +219,10 @@ def _not_followed(performance: Performance, clean: Clean, options: Options) -> M
         if call.service in TELLING_SERVICES:
             told[str(call)] = f"an effect by itself; {how}"
         elif call.service == "dynamodb":
-            table = performance.stage.look_up("dynamodb", "DescribeTable", TableName=call.target)["Table"]
+            try:
+                table = performance.stage.look_up("dynamodb", "DescribeTable", TableName=call.target)["Table"]
+            except ServiceError:  # The handler makes the table itself.
+                continue
             if table.get("StreamSpecification", {}).get("StreamEnabled"):
                 told[f"stream of {call.target}"] = f"read by nobody here; {how}"
     return told

@@ -98,7 +98,10 @@ class Row:
 def targets_of(
     templates: Sequence[Path], parameters: Callable[[Path], Mapping[str, str]], kept: Kept = NOTHING_KEPT
 ) -> list[Provable]:  # fmt: skip
-    """The functions of templates and of those nested in them. Errors: UserError, if the only template is unreadable."""
+    """The functions of templates and of those nested in them, but for those that the CDK adds by itself.
+
+    Errors: UserError, if the only template is unreadable.
+    """
     found: list[Provable] = []
     for template in templates:
         prefix = f"{shortly(template)}: " if len(templates) > 1 else ""
@@ -118,6 +121,7 @@ def _targets_of(
     found = [
         Provable(f"{prefix}{one.logical_id}", template, one.logical_id, one.feed.told, runtime=one.runtime)
         for one in read.functions
+        if not one.is_of_cdk
     ]
     found += [Provable(f"{prefix}{name}", template, name, refused=why) for name, why in read.refused.items()]
     for name, nested in read.nested.items() if depth < _NESTED_MAX else ():

@@ -40,6 +40,20 @@ def add(table: str, key: str, attribute: str = "balance") -> None:
     )  # fmt: skip
 
 
+def test_table_that_the_handler_makes_itself_is_no_ledger_before_it_is_there(proved: Prover) -> None:
+    def handler(event: Any, context: Any) -> None:
+        if "made" not in client().list_tables()["TableNames"]:
+            client().create_table(
+                TableName="made", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+                AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+            )  # fmt: skip
+        put("made", order_of(event))
+
+    verdict = proved(handler, bodies=ORDER)
+
+    assert verdict.effects["item in made"] == 1
+
+
 def test_account_that_is_read_before_the_ledger_is_work(proved: Prover) -> None:
     def handler(event: Any, context: Any) -> None:
         has("accounts", "acc")

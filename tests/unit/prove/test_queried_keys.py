@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from redrive.prove.stage.queried_keys import queried_key
+from redrive.prove.stage.queried_keys import filtered_values, queried_key
 
 VALUES = {":a": {"S": "x"}, ":b": {"N": "1"}, ":c": {"BOOL": True}}
 
@@ -39,3 +39,22 @@ def test_key_of_conditions_from_before_expressions() -> None:
     }
 
     assert queried_key({"KeyConditions": conditions}) == {"pk": "S", "sk": "N"}
+
+
+@pytest.mark.parametrize(
+    ("condition", "values"),
+    [
+        ("#e < :n and s = :t", {"expiry": {"N": "4"}, "s": {"S": "2025-01-01"}}),
+        ("#e > :n", {"expiry": {"N": "6"}}),
+        ("d < :t", {"d": {"S": "2024-01-01"}}),
+        ("d BETWEEN :t AND :t", {"d": {"S": "2025-01-01"}}),
+        ("attribute_exists(d)", {}),
+    ],
+)
+def test_values_that_meet_a_filter(condition: str, values: Mapping[str, object]) -> None:
+    params = {
+        "FilterExpression": condition, "ExpressionAttributeNames": {"#e": "expiry"},
+        "ExpressionAttributeValues": {":n": {"N": "5"}, ":t": {"S": "2025-01-01"}},
+    }  # fmt: skip
+
+    assert filtered_values(params) == values

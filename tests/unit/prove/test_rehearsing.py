@@ -11,6 +11,7 @@ from redrive.core.errors import UserError
 from redrive.prove.process.subject import subject_of
 from redrive.prove.proving import prove
 from redrive.prove.search.options import Options
+from redrive.prove.stage.trigger import Kind
 from redrive.prove.tell.verdict import Verdict
 
 HEAD = "import base64, json, logging, os, uuid\nimport boto3\nfrom datetime import datetime\n"
@@ -42,6 +43,7 @@ def of_message(code: str) -> str:
         ("x = order['part'] + 1", "part", 1),
         ("x = datetime.fromisoformat(order['when'])", "when", "2025-01-01T00:00:00+00:00"),
         ("x = datetime.strptime(order['when'], '%d.%m.%Y')", "when", "01.01.2025"),
+        ("x = datetime.fromisoformat(order['at']) - datetime.utcnow()", "at", "2025-01-01T00:00:00"),
         ("x = uuid.UUID(order['ref'])", "ref", "5068e532-bca5-4efc-be63-c93601fe6344"),
         ("a, b = order['pair'].split(':')", "pair", "sample:part2"),
         ("x = order['path'].split('/')[2]", "path", "sample/part2/part3"),
@@ -50,6 +52,8 @@ def of_message(code: str) -> str:
         ("x = {'new': 1, 'paid': 2}[order['state']]", "state", "new"),
         ("names = dict(**order['names'])", "names", {}),
         ("key = 'kind'\nif order.get(key) != 'a': raise ValueError('unknown kind')", "kind", "a"),
+        ("names = [one for one in order['names']]\nif len(names) > 1: raise ValueError", "names", ["sample-0"]),
+        ("if 'EVENT-91' in order['code']: found = 1\nx = found", "code", "sample-codeEVENT-91"),
         ("key = 'n'\nif not isinstance(order[key], int): raise TypeError('n')", "n", 1),
         ("for key in ('a', 'b'):\n    if key not in order: raise ValueError(key)", "b", "sample-b"),
     ],
@@ -181,12 +185,60 @@ def test_work_whose_message_stays_in_a_queue_that_the_handler_receives_from_is_n
         ("if order['path'].split('/')[2] != 'CloudTrail': return", "path", "sample/part2/CloudTrail"),
         ("key = 'rows'\nfor row in order[key]: row['sku']", "rows", [{"sku": "sample-sku"}]),
         ("if os.environ['MODE'] != order['mode']: return", "mode", "sample-mode"),
+        ("if len(order['key'].split('/')) < 3: return", "key", "part1/part2/sample-key"),
     ],
 )
 def test_what_leads_past_the_work_says_what_to_change(tmp_path: Path, code: str, name: str, value: object) -> None:
     verdict = proved(tmp_path, of_message(code))
 
     assert body_of(verdict)[name] == value
+
+
+def test_object_whose_members_are_read_in_a_loop_is_a_list(tmp_path: Path) -> None:
+    verdict = proved(
+        tmp_path,
+        "rows = json.loads(boto3.client('s3').get_object(Bucket='box', Key='rows.json')['Body'].read())\n"
+        f"for row in rows:\n    row.get('sku')\n    {PUT}",
+    )
+
+    assert verdict.effects == {"item in seen": 1}
+
+
+def test_row_meets_the_condition_with_which_a_table_is_scanned(tmp_path: Path) -> None:
+    verdict = proved(
+        tmp_path,
+        "from boto3.dynamodb.conditions import Attr\ntable = boto3.resource('dynamodb').Table('jobs')\n"
+        f"for job in table.scan(FilterExpression=Attr('tries').lt(3)).get('Items', []):\n    {PUT}",
+    )
+
+    assert verdict.effects == {"item in seen": 1}
+
+
+def test_row_without_which_an_api_refuses_is_there(tmp_path: Path) -> None:
+    verdict = proved(
+        tmp_path,
+        "row = boto3.resource('dynamodb').Table('orders').get_item(Key={'id': event['pathParameters']['id']})\n"
+        f"if not row.get('Item'): return {{'statusCode': 404}}\n{PUT}\nreturn {{'statusCode': 200}}",
+        trigger=Kind.API,
+    )
+
+    assert verdict.effects == {"item in seen": 1}
+
+
+def test_body_of_a_request_stays_a_text(tmp_path: Path) -> None:
+    verdict = proved(
+        tmp_path,
+        f"rows = json.loads(event['body'])\nx = rows[0]['sku']\n{PUT}\nreturn {{'statusCode': 200}}",
+        trigger=Kind.API,
+    )
+
+    assert json.loads(str(body_of(verdict)["body"])) == [{"sku": "sample-sku"}]
+
+
+def test_handler_that_draws_whether_it_fails_is_proved_with_a_seed_with_which_it_does_not(tmp_path: Path) -> None:
+    verdict = proved(tmp_path, f"if random.random() < 0.7: raise OSError\n{PUT}", "import random")
+
+    assert verdict.effects == {"item in seen": 1}
 
 
 def test_function_that_takes_the_members_of_a_message_gets_those_that_it_takes(tmp_path: Path) -> None:

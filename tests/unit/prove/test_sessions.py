@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import boto3
 import pytest
+from botocore.exceptions import ProfileNotFound
 
 from redrive.prove.process.clients import remembered_clients
 
@@ -45,6 +46,11 @@ def test_handler_that_a_session_registers_is_called_in_that_session_alone() -> N
     other.events.emit("my-event")
 
     assert seen == ["one"]
+
+
+def test_session_of_a_profile_that_is_not_there_fails_at_once() -> None:
+    with pytest.raises(ProfileNotFound):
+        boto3.Session(profile_name="nobody")
 
 
 def test_handler_that_is_removed_is_not_called() -> None:

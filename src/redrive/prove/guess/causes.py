@@ -7,54 +7,27 @@ import enum
 import inspect
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from json import JSONDecodeError
 from types import FrameType
 
+from botocore.exceptions import ClientError
+
+from redrive.prove.guess.mends import ID, Content, Exactly, Mend, Raised
+from redrive.prove.guess.places import at_path, first_place, parts_of
 from redrive.prove.guess.positions import Nothing, enclosing_tests, failing_node, further_steps, statement_at, value_of
-from redrive.prove.guess.reading import EventPath
 from redrive.prove.guess.samples import is_numbers_name, text_for
+from redrive.prove.guess.validators import validated
 from redrive.prove.guess.watched import EVENT, At, Compared, InVain, Observations, WatchedObject, place_of
 
 MENDS_MAX = 8
 """How many changes are tried for one failure."""
+PARTS_MAX = 5
+"""How many parts a text is tried with that the code splits."""
 NOTES_MAX = 12
 """How many of the last look-ups and comparisons are tried for a failure that names none."""
 _AT = datetime(2025, 1, 1, tzinfo=UTC)
-_ID = "5068e532-bca5-4efc-be63-c93601fe6344"
-
-
-class Content(enum.Enum):
-    """What stands at a place whose value is not said."""
-
-    ANY = "a value"
-    """What its name, and what is read below it, ask for."""
-    JSON = "a text in JSON"
-
-
-@dataclass(frozen=True, slots=True)
-class Mend:
-    """A change of a guess: another value at a place."""
-
-    at: At
-    value: object = Content.ANY
-
-
-@dataclass(frozen=True, slots=True)
-class Raised:
-    """An exception in a frame of the user's code, at the instruction that it came from."""
-
-    error: BaseException
-    frame: FrameType
-    instruction: int
-    line: int
-
-    @property
-    def file(self) -> str:
-        """The file of the code."""
-        return self.frame.f_code.co_filename
 
 
 def mends_of(raised: Raised, watch: Observations, sources: Mapping[str, At]) -> list[Mend]:
@@ -64,8 +37,13 @@ def mends_of(raised: Raised, watch: Observations, sources: Mapping[str, At]) -> 
     with watch.paused():
         texts = {**watch.texts, **sources}
         found = [*_told(raised, texts), *_failed(raised, texts), *_asserted(raised), *_noted(raised, watch)]
-    unique = {(one.at, repr(one.value)): one for one in reversed(found) if one.at.path or one.value is not Content.ANY}
+    unique = {(one.at, repr(one.value)): one for one in reversed(found) if not _is_of_all(one)}
     return list(reversed(unique.values()))[:MENDS_MAX]
+
+
+def _is_of_all(mend: Mend) -> bool:
+    """Whether a change says nothing of a whole document, or would make a text of an event."""
+    return not mend.at.path and (mend.value is Content.ANY or mend == Mend(At(EVENT), Content.JSON))
 
 
 def mends_for_nothing(watch: Observations) -> list[Mend]:
@@ -76,7 +54,17 @@ def mends_for_nothing(watch: Observations) -> list[Mend]:
         found.setdefault((mend.at, repr(mend.value)), mend)
     compared = [mend for mend in found.values() if mend.value is not Content.ANY]
     others = [Mend(note.at, note.other) for note in watch.met if note.at.source != EVENT]
-    return [*compared, *(mend for mend in found.values() if mend.value is Content.ANY), *dict.fromkeys(others)]
+    unnamed = [mend for mend in found.values() if mend.value is Content.ANY]
+    return [*compared, *unnamed, *dict.fromkeys([*others, *_with_more_parts(watch)])]
+
+
+def _with_more_parts(watch: Observations) -> Iterator[Mend]:
+    """Texts that the code splits, with more parts: it may count them. The last part stays: it may be a file's name."""
+    for at, text, separator, _ in dict.fromkeys(watch.splits):
+        *first, last = text.split(separator)
+        parts = [*first, *(f"part{number}" for number in range(len(first) + 1, PARTS_MAX))]
+        for count in range(max(len(first) + 1, 2), PARTS_MAX):
+            yield Mend(at, separator.join([*parts[:count], last]))
 
 
 def _told(raised: Raised, texts: Mapping[str, At]) -> Iterator[Mend]:
@@ -98,28 +86,9 @@ def _told(raised: Raised, texts: Mapping[str, At]) -> Iterator[Mend]:
             yield Mend(at, [])
     yield from _constructed(raised)
     missing = _MISSING_KEY.search(str(error))
-    if missing is not None and (at := _first_place(raised)) is not None:
+    if missing is not None and (at := first_place(raised)) is not None:
         yield Mend(at.below(missing[1]))
-    yield from _validated(raised, texts)
-
-
-def _validated(raised: Raised, texts: Mapping[str, At]) -> Iterator[Mend]:
-    """What a validator says: pydantic's errors, and those of jsonschema and fastjsonschema."""
-    for error, below in _all_errors(raised.error):
-        listed = getattr(error, "errors", None)
-        if callable(listed) and type(error).__module__.startswith("pydantic"):
-            yield from _by_pydantic(listed(), raised, texts, below)
-        rule = getattr(error, "rule", None) or getattr(error, "validator", None)
-        if isinstance(rule, str) and (at := _first_place(raised)) is not None:
-            path = getattr(error, "absolute_path", None) or list(getattr(error, "path", ()))[1:]
-            wanted = getattr(error, "rule_definition", None) or getattr(error, "validator_value", None)
-            yield from _by_schema(
-                rule, wanted, _at(at, [*below, *path]), getattr(error, "value", getattr(error, "instance", None))
-            )
-
-
-class Exactly(dict[str, object]):
-    """An object with these members and no others."""
+    yield from validated(raised, texts)
 
 
 def _constructed(raised: Raised) -> Iterator[Mend]:
@@ -167,118 +136,10 @@ def _of_annotation(parameter: inspect.Parameter) -> object:
     return 1 if is_numbers_name(parameter.name) else text_for(parameter.name)
 
 
-_ENVELOPES: Mapping[str, EventPath] = {
-    "sqs": ("Records", 0, "body"), "sns": ("Records", 0, "Sns", "Message"), "event_bridge": ("detail",),
-    "kinesis": ("Records", 0, "kinesis", "data"), "dynamodb": ("Records", 0, "dynamodb", "NewImage"),
-}  # fmt: skip
-"""What the envelopes of Powertools unwrap, by the names of their modules."""
-
-
-def _all_errors(error: BaseException | None) -> Iterator[tuple[BaseException, EventPath]]:
-    """An exception, its causes, and those of the records of a batch; with the path of what each is about."""
-    while error is not None:
-        yield error, _unwrapped(error)
-        for child in getattr(error, "child_exceptions", None) or ():
-            inner = child[1] if isinstance(child, tuple) and len(child) > 1 else None
-            if isinstance(inner, BaseException):
-                yield inner, _RECORD
-        error = error.__cause__ or error.__context__
-
-
-_RECORD: EventPath = ("Records", 0)
-
-
-def _unwrapped(error: BaseException) -> EventPath:
-    """The path of what an envelope has unwrapped, if one is in the traceback."""
-    trace = error.__traceback__
-    while trace is not None:
-        module, _, name = trace.tb_frame.f_code.co_filename.removesuffix(".py").rpartition("/")
-        if module.endswith("parser/envelopes") and name in _ENVELOPES:
-            return _ENVELOPES[name]
-        trace = trace.tb_next
-    return ()
-
-
-def _by_pydantic(
-    errors: Iterable[Mapping[str, object]], raised: Raised, texts: Mapping[str, At], below: EventPath
-) -> Iterator[Mend]:  # fmt: skip
-    for one in errors:
-        given = one.get("input")
-        location = [step for step in one.get("loc", ()) if isinstance(step, str | int)]  # type: ignore[attr-defined]
-        kind = str(one.get("type"))
-        at = place_of(given) or (texts.get(given) if isinstance(given, str) else None)
-        if at is not None and kind == "missing" and location:
-            at = at.below(location[-1])
-        if at is None and (root := _first_place(raised)) is not None:
-            at = _at(root, [*below, *location])
-        if at is None:
-            continue
-        context = one.get("ctx")
-        expected = str(context.get("expected", "")) if isinstance(context, Mapping) else ""
-        yield from (Mend(at, value) for value in _values_of_kind(kind, expected, str(one.get("msg"))))
-
-
-def _values_of_kind(kind: str, expected: str, message: str) -> list[object]:
-    """Values for a kind of pydantic's errors."""
-    first = re.findall(r"'([^']*)'", expected)
-    by_name: list[tuple[str, list[object]]] = [
-        ("missing", [Content.ANY]), ("literal_error|enum", [*first]), ("^(int|float|decimal|finite)", [1, "1"]),
-        ("^bool", [True]), ("datetime|timezone", ["2025-01-01T00:00:00Z"]), ("^date", ["2025-01-01"]),
-        ("^time", ["00:00:00"]), ("^uuid", [_ID]), ("^url", ["https://example.com/sample"]), ("^json", [Content.JSON]),
-        ("^(list|tuple|set|too_short)", [[]]), ("^(dict|model|mapping|dataclass)", [{}]), ("^string_type", ["sample"]),
-        ("greater_than", [10]), ("less_than", [0]), ("string_too_long", ["a"]), ("string_too_short", ["sample" * 6]),
-    ]  # fmt: skip
-    for pattern, values in by_name:
-        if re.search(pattern, kind):
-            return values
-    return ["someone@example.com"] if "email" in message else []
-
-
-def _by_schema(rule: str, wanted: object, at: At, given: object) -> Iterator[Mend]:
-    """Values for a keyword of JSON Schema."""
-    definition = wanted if isinstance(wanted, Mapping) else {rule: wanted}
-    kinds = definition.get("type")
-    kind = kinds[0] if isinstance(kinds, list) and kinds else kinds
-    listed = definition.get(rule)
-    members = listed if isinstance(listed, list) else []
-    match rule:
-        case "required":
-            held = given if isinstance(given, dict) else {}
-            yield from (Mend(at.below(str(name))) for name in members if name not in set(held))
-        case "type":
-            values = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}, "string": "sample"}
-            if kind in values:
-                yield Mend(at, values[kind])
-        case "enum":
-            yield from (Mend(at, choice) for choice in members[:1])
-        case "minimum" | "exclusiveMinimum" if isinstance(listed, int):
-            yield Mend(at, listed + 1)
-        case _:
-            pass
-
-
-def _first_place(raised: Raised) -> At | None:
-    """The first value with a place in the failing expression."""
-    return next((at for at, _ in _parts(raised)), None)
-
-
-def _parts(raised: Raised) -> Iterator[tuple[At, ast.AST]]:
-    """The values with a place in the failing expression, or its statement: the outermost first."""
-    node = failing_node(raised.frame, raised.instruction)
-    for part in () if node is None else ast.walk(node):
-        at = place_of(value_of(part, raised.frame))
-        if at is not None:
-            yield at, part
-
-
-def _at(root: At, path: Iterable[object]) -> At:
-    for step in path:
-        root = root.below(step if isinstance(step, int) else str(step))
-    return root
-
-
 _MISSING_KEY = re.compile(r"Missing the key (\S+) in the item")
 _SPLIT = re.compile(r"expected (?:at least )?(\d+), got")
+_OF_OBJECTS = re.compile(r"dict|list|mapping|indices|JSON object")
+_ZONED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d.*(Z|[+-]\d\d:\d\d)$")
 _FORMAT = re.compile(r"time data .* does not match format '([^']*)'")
 
 
@@ -286,13 +147,18 @@ def _failed(raised: Raised, texts: Mapping[str, At]) -> Iterator[Mend]:
     """What the message of Python's own errors says about the values in the failing expression."""
     message, error = str(raised.error), raised.error
     named = [at for text, at in texts.items() if text and (f"'{text}'" in message or f'"{text}"' in message)]
-    places = [*named, *(at for at, _ in _parts(raised))]
+    parts = [(at, value_of(part, raised.frame)) for at, part in parts_of(raised)]
+    if not _OF_OBJECTS.search(message):  # A failure that names no object is about one of its members.
+        parts = [(at, value) for at, value in parts if not isinstance(value, dict | list)]
+    places = [*named, *(at for at, _ in parts)]
     node = failing_node(raised.frame, raised.instruction)
     if isinstance(error, AttributeError | TypeError):
         for at in places:
             yield from (Mend(at, value) for value in _of_kind(message, node))
-    if isinstance(error, IndexError | ValueError) and (parts := _split(raised, node, message)) is not None:
-        yield parts
+    if "offset-naive and offset-aware" in message:
+        yield from (Mend(at, text[: len("2025-01-01T00:00:00")]) for text, at in texts.items() if _ZONED.match(text))
+    if isinstance(error, IndexError | ValueError) and (split := _split(raised, node, message)) is not None:
+        yield split
     if isinstance(error, ValueError | ArithmeticError | LookupError) or type(error).__name__.endswith("Error"):
         for at in dict.fromkeys(places):
             yield from (Mend(at, value) for value in _in_form(message, error, node, raised.frame))
@@ -324,7 +190,7 @@ def _in_form(message: str, error: BaseException, node: ast.AST | None, frame: Fr
     by_message: list[tuple[str, list[object]]] = [
         (r"invalid literal for int|could not convert string to float|ConversionSyntax|InvalidOperation", [1, "1"]),
         (r"isoformat|unconverted data|Unknown string format|date", ["2025-01-01T00:00:00+00:00", "2025-01-01"]),
-        (r"hexadecimal UUID", [_ID]), (r"IPv4|IPv6", ["192.0.2.1"]),
+        (r"hexadecimal UUID", [ID]), (r"IPv4|IPv6", ["192.0.2.1"]),
         (r"padding|base64|non-alphabet", ["e30="]), ("Parameter validation failed", _of_kind(message, node)),
         ("[Ee]mail", ["someone@example.com"]), ("[Uu][Rr][Ll]", ["https://example.com/sample"]),
     ]  # fmt: skip
@@ -438,19 +304,17 @@ def _noted(raised: Raised, watch: Observations) -> Iterator[Mend]:
     """What was looked up last before the failure, and then what was compared."""
     latest = list(reversed(watch.notes[-NOTES_MAX:]))
     is_of_none = "NoneType" in str(raised.error)
+    is_unbound = isinstance(raised.error, UnboundLocalError)  # The branch that binds the name was not taken.
     required = [note for note in latest if isinstance(note, InVain) and note.is_required]
     node = failing_node(raised.frame, raised.instruction)
     if isinstance(raised.error, LookupError) and required:
         steps = [] if node is None else further_steps(raised.file, node)
-        yield from (Mend(_at(required[0].at, steps)) for _ in steps[:1])
+        yield from (Mend(at_path(required[0].at, steps)) for _ in steps[:1])
         yield Mend(required[0].at)
     soft = [note for note in latest if isinstance(note, InVain) and not note.is_required]
-    if is_of_none or isinstance(failing_node(raised.frame, raised.instruction), ast.Raise):
+    is_refused = isinstance(raised.error, ClientError)  # What was made up may be what a service refuses.
+    is_own = isinstance(failing_node(raised.frame, raised.instruction), ast.Raise)
+    if is_of_none or is_unbound or is_refused or is_own:
         named = [note for note in soft if str(note.at.path[-1]) in str(raised.error)]
         yield from (Mend(note.at) for note in [*named, *soft])
         yield from (Mend(note.at, note.other) for note in latest if isinstance(note, Compared))
-
-
-def path_told(path: EventPath) -> str:
-    """A path as the user would write it: `order.lines.0.sku`."""
-    return ".".join(map(str, path))

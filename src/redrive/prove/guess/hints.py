@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from redrive.core.documents import dump_json
-from redrive.prove.guess.causes import Content, Exactly, Mend, path_told
+from redrive.prove.guess.mends import Content, Exactly, Mend, path_told
 from redrive.prove.guess.parts import Member, Part
 from redrive.prove.guess.reading import EventPath, Reading
 from redrive.prove.guess.record_samples import sample_object
@@ -136,6 +136,10 @@ def _value(held: object, mend: Mend, reading: Reading | None) -> object:
             return dict(mend.value)
         case list() | dict() if isinstance(held, type(mend.value)) and held:
             return held
+        case list() | dict() if isinstance(held, str) and _is_json(held):
+            return (
+                held if isinstance(json.loads(held), type(mend.value)) and json.loads(held) else dump_json(mend.value)
+            )
         case value:
             return copy.deepcopy(value)
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from types import FrameType, ModuleType
 from typing import Any
 
-from redrive.prove.guess.parts import MEMBER, Part
+from redrive.prove.guess.parts import MEMBER, Member, Part
 from redrive.prove.guess.reading import EventKey, EventPath
 
 NOTES_MAX = 2_000
@@ -39,7 +39,8 @@ class At:
 
     def below(self, step: EventKey) -> At:
         """A member of it."""
-        return At(self.source, (*self.path, 0 if isinstance(step, int) else step))
+        is_index = isinstance(step, int) and not isinstance(step, Member)
+        return At(self.source, (*self.path, 0 if is_index else step))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ class Observations:
     notes: list[InVain | Compared] = field(default_factory=list)
     met: list[Compared] = field(default_factory=list)
     """Comparisons that were met, with another text for each."""
+    splits: list[tuple[At, str, str, str]] = field(default_factory=list)
+    """The texts that were split, with their places, the separators and the lines."""
     texts: dict[str, At] = field(default_factory=dict)
     """The texts that were passed on, with their places: an error that names one tells its place."""
     is_idle: bool = False
@@ -82,6 +85,11 @@ class Observations:
         if line:
             self.notes.append(InVain(at, is_required, line))
 
+    def iterated(self, at: At) -> None:
+        """Write down that the user's own code takes the characters of a text, which may stand for a list."""
+        if not self._is_full and (line := self.line_of(_caller(), False)):
+            self.notes.append(InVain(at, False, line))
+
     def compared(self, at: At, other: object) -> None:
         """Write down a comparison of the user's own code."""
         if not self._is_full and isinstance(other, str) and other and (line := self.line_of(_caller(), False)):
@@ -91,6 +99,11 @@ class Observations:
         """Write down that a made-up text is what the user's own code compares it with."""
         if not self._is_full and (line := self.line_of(_caller(), False)):
             self.met.append(Compared(at, _OPPOSITES.get(other.lower(), f"other-{other}"), line))
+
+    def split(self, text: WatchedText, separator: str) -> None:
+        """Write down that the user's own code splits a text: it may ask for more parts."""
+        if not self._is_full and separator and (line := self.line_of(_caller(), False)):
+            self.splits.append((text.redrive_at, str.__str__(text), separator, line))
 
     @property
     def _is_full(self) -> bool:
@@ -215,6 +228,13 @@ class WatchedObject(dict[object, object]):
             self._note(key, is_required=False)
         return is_here
 
+    def __iter__(self) -> Iterator[object]:
+        """Its keys. Who takes them for members of a list is told by an error that comes of it."""
+        at = self.redrive_at.below(MEMBER)
+        if not len(self):
+            self._watch.missed(at, is_required=False)
+        return (WatchedText.of(key, self._watch, at) if type(key) is str else key for key in super().__iter__())
+
     def __reduce__(self) -> tuple[object, ...]:
         return dict, (dict(self),)
 
@@ -319,12 +339,14 @@ class WatchedText(str):  # noqa: SLOT000 - the place is an attribute.
         parts = super().split(sep, maxsplit)
         if type(sep) is not str or maxsplit != -1:
             return parts
+        self._watch.split(self, sep)
         places = (self.redrive_at.below(Part.of(sep, number)) for number in range(len(parts)))
         return [WatchedText.of(part, self._watch, at) for part, at in zip(parts, places, strict=True)]
 
     def __iter__(self) -> Iterator[str]:
         """Its characters. Who takes them for members of a list is told by an error that comes of it."""
-        at = At(self.redrive_at.source, (*self.redrive_at.path, MEMBER))
+        at = self.redrive_at.below(MEMBER)
+        self._watch.iterated(at)
         return (WatchedText.of(one, self._watch, at) for one in super().__iter__())
 
     def __str__(self) -> str:

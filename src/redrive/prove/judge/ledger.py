@@ -7,6 +7,7 @@ was written, or was written under a condition, is ordinary work.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 
 from redrive.core.clock import SECOND_MS
 from redrive.core.documents import Document
+from redrive.core.errors import ServiceError
 from redrive.prove.calls.calls import mapping_of, parts_of
 from redrive.prove.calls.sorting import LedgerRows
 from redrive.prove.effects.contents import facts_of
@@ -77,7 +79,8 @@ def _written(
     for table, rows in left.items():
         for key, item in rows.items():
             if (table, journal.stable(key)) != without:
-                stage.call("dynamodb", "PutItem", TableName=table, Item=item)
+                with contextlib.suppress(ServiceError):  # A table that the handler makes itself is not there yet.
+                    stage.call("dynamodb", "PutItem", TableName=table, Item=item)
     stage.move_to(stage.now + SECOND_MS)  # So that this is another run, with a request id of its own.
     until = stage.now + performance.trigger.timeout_ms
     events = list(performance.play(Leg()))
@@ -94,12 +97,19 @@ def _written(
     ]
 
 
+def _items_of(performance: Performance, table: str) -> Sequence[Document]:
+    """The items of a table; none while the handler has not made the table yet."""
+    try:
+        items: Sequence[Document] = performance.stage.call("dynamodb", "Scan", TableName=table)["Items"]
+    except ServiceError:
+        return ()
+    return items
+
+
 def rows_of(performance: Performance, table: str) -> Rows:
     """The current items of a table."""
     names = performance.journal.key_names(table)
-    return {
-        key_told(item, names): item for item in performance.stage.call("dynamodb", "Scan", TableName=table)["Items"]
-    }
+    return {key_told(item, names): item for item in _items_of(performance, table)}
 
 
 def records_of(performance: Performance, table: str) -> Records:

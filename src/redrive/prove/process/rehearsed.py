@@ -15,8 +15,9 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from redrive.invoke.runtime.handlers import Handler
-from redrive.prove.guess.causes import Mend, Raised, mends_of
+from redrive.prove.guess.causes import mends_of
 from redrive.prove.guess.hints import VARIABLE
+from redrive.prove.guess.mends import Mend, Raised
 from redrive.prove.guess.watched import EVENT, At, Observations, WatchedText
 from redrive.prove.process.subject import Modules, Place, Subject
 from redrive.prove.process.surroundings import replaced

@@ -135,6 +135,8 @@ def _register_known_loader(session: botocore.session.Session) -> None:
     """Give a session a loader with search paths of its own, which knows what `known_loader` has read."""
 
     def known() -> Loader:
+        if session.get_config_variable("profile") is not None:
+            session.get_config_variable("data_path")  # Of a profile that is not there the session itself fails.
         loader = copy.copy(known_loader())
         vars(loader)["_search_paths"] = list(loader.search_paths)
         return loader

@@ -6,7 +6,7 @@ import ast
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import yaml
 
 from redrive.packaging.samconfig import NAMES
 from redrive.prove.guess.reading import parsed
+from redrive.prove.project.configuration import main_file, roots_among
 from redrive.prove.project.serverless import NAMES as SERVICES
 
 _USUAL = ("template.yaml", "template.yml", "template.json")
@@ -41,12 +42,13 @@ class HandlerFile:
 
 def find_templates(directory: Path) -> list[Path]:
     """The templates of a project, the likeliest kind alone: SAM and CloudFormation, the Serverless
-    Framework's service, the CDK's output, Terraform's plan.
+    Framework's service, the CDK's output, Terraform's plan or its files.
 
     What `sam build` has written is not taken: the histories are to name the lines that a person changes.
     """
     for found in (
-        _configured(directory), _of_folder(directory), _services(directory), _of_cdk(directory), _plans(directory)
+        _configured(directory), _of_folder(directory), _services(directory), _of_cdk(directory), _plans(directory),
+        _configurations([directory]),
     ):  # fmt: skip
         if found:
             return found
@@ -181,7 +183,14 @@ def _below(directory: Path) -> list[Path]:
     folders = [one for one in _folders(directory) if one != directory]
     readers = (_of_folder, _services, _of_cdk, _plans)
     found = [next((files for read in readers if (files := read(folder))), []) for folder in folders]
-    return [file for files in found for file in files]
+    planned = {file.parent for files in found for file in files}
+    written = [file for file in _configurations(folders) if file.parent not in planned]
+    return [*(file for files in found for file in files), *written]
+
+
+def _configurations(folders: Sequence[Path]) -> list[Path]:
+    """Terraform's files, one for each folder from which it is run."""
+    return [main_file(folder) for folder in roots_among([one for one in folders if any(one.glob("*.tf"))])]
 
 
 def _folders(directory: Path) -> Iterator[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +43,11 @@ _CALLING_TYPES = (
     ("AWS::CloudFormation::CustomResource", "a custom resource"), ("Custom::", "a custom resource"),
 )  # fmt: skip
 """Types of resources that call functions which they mention, by the beginning of their names."""
+_OF_CDK = re.compile(
+    r"^(CustomCDKBucketDeployment|Custom\w*CustomResourceProvider|BucketNotificationsHandler|LogRetention)[0-9A-Za-z]{8,}$"
+)
+_TOLD_BY_CDK = re.compile(r"^AWS CDK |\(@aws-cdk/")
+"""How functions are called and described that the CDK adds by itself."""
 _ORDER = ("sqs", "dynamodb", "kinesis", "eventbridge", "s3", "topic", "schedule", "task", "caller")
 
 
@@ -59,6 +65,8 @@ class Feed:
     source: str = ""
     is_implied: bool = False
     """Whether only a permission tells of it."""
+    key: tuple[str, str] = ("", "")
+    """How the names of objects begin and end that a bucket tells of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,8 @@ class ProjectFunction:
     code: Path | None
     layers: tuple[Path, ...]
     feeds: tuple[Feed, ...]
+    is_of_cdk: bool = False
+    """Whether the CDK has added it by itself: nobody of the project has written it."""
 
     @property
     def is_python(self) -> bool:
@@ -109,6 +119,7 @@ def functions_of(
                 code.get(name),
                 layers.get(name, ()),
                 tuple(sorted(feeds.get(name, ()), key=_place_of)),
+                bool(_OF_CDK.match(name) or _TOLD_BY_CDK.search(str(properties.get("Description", "")))),
             )
         )
     return found
@@ -167,7 +178,8 @@ def _all_feeds(root: Mapping[str, Node], parameters: Mapping[str, str]) -> Itera
                 )
             case "AWS::S3::Bucket":
                 told = properties.get("NotificationConfiguration")
-                yield told.get("LambdaConfigurations") if isinstance(told, dict) else None, Feed("s3", f"bucket {name}")
+                for one in items_of(told.get("LambdaConfigurations")) if isinstance(told, dict) else ():
+                    yield one, Feed("s3", f"bucket {name}", key=_key_of(one))
             case "AWS::SNS::Subscription" if properties.get("Protocol") == "lambda":
                 yield properties.get("Endpoint"), Feed("topic", _named("topic", properties.get("TopicArn"), types))
             case "AWS::SNS::Topic":
@@ -180,6 +192,16 @@ def _all_feeds(root: Mapping[str, Node], parameters: Mapping[str, str]) -> Itera
                 caller = next((told for start, told in _CALLING_TYPES if type_name.startswith(start)), "")
                 if caller:
                     yield properties, Feed("caller", caller)
+
+
+def _key_of(configuration: Node) -> tuple[str, str]:
+    """The prefix and the suffix of the names that a configuration of a bucket's notifications asks for."""
+    node: Node = configuration
+    for name in ("Filter", "S3Key", "Rules"):
+        node = node.get(name) if isinstance(node, dict) else None
+    rules = {str(one.get("Name")).lower(): one.get("Value") for one in items_of(node) if isinstance(one, dict)}
+    begin, end = (rules.get(name) for name in ("prefix", "suffix"))
+    return begin if isinstance(begin, str) else "", end if isinstance(end, str) else ""
 
 
 def _of_mapping(

@@ -35,6 +35,12 @@ _DISTRIBUTIONS: Mapping[str, str] = {
 }  # fmt: skip
 """The distributions of modules that have another name."""
 _NO_MODULE = re.compile(r"No module named '(?P<name>[\w.]+)'")
+_NO_NAME = re.compile(r"cannot import name '\w+' from '(?P<name>[\w.]+)' \((?P<place>[^)]*)\)")
+_OF_PYTHON_2 = frozenset({
+    "urllib2", "urlparse", "ConfigParser", "StringIO", "cStringIO", "Queue", "httplib", "HTMLParser", "commands",
+    "cPickle", "cookielib", "Cookie", "__builtin__", "xmlrpclib", "SimpleHTTPServer", "BaseHTTPServer", "thread",
+})  # fmt: skip
+"""Modules of Python 2's standard library; packages of these names are something else."""
 _REQUIREMENTS = "requirements.txt"
 _SEARCHED_MAX = 4_000
 _INSTALL = "Install"
@@ -62,8 +68,15 @@ def advice_on_import(told: str, file: Path, folders: Sequence[Path]) -> str:
     """
     failed = _NO_MODULE.search(told)
     if failed is None:
-        return ""
+        return _advice_on_versions(told, file)
     name = failed["name"]
+    if name in _OF_PYTHON_2:
+        return f"The code is written for Python 2, which has {name}: port it to a Python that Lambda has."
+    if not file.is_file() and name == file.stem:
+        return (
+            f"The function's handler names the module {name}, and its code has none. Inline code (ZipFile) is always "
+            "the module index: its handler is index.NAME."
+        )
     place = _place_of(name.partition(".")[0], folders[0])
     if place is not None:
         return f"{name} lies in {shortly(place)}: give that folder with --root {shortly(place)}."
@@ -73,6 +86,17 @@ def advice_on_import(told: str, file: Path, folders: Sequence[Path]) -> str:
         return f"{_INSTALL} what the project asks for: {_pip()} -r {shortly(listed)}"
     names = " ".join(_DISTRIBUTIONS.get(one, one.replace("_", "-")) for one in missing)
     return f"{_INSTALL} what it imports: {_pip()} {names}"
+
+
+def _advice_on_versions(told: str, file: Path) -> str:
+    """What to do about a name that an installed package does not have: it may be of another version."""
+    failed = _NO_NAME.search(told)
+    if failed is None or "site-packages" not in failed["place"]:
+        return ""
+    listed = _listing([failed["name"].partition(".")[0]], file)
+    if listed is None:
+        return f"Install the version of {failed['name'].partition('.')[0]} for which the code is written."
+    return f"{_INSTALL} the versions that the project asks for: {_pip()} -r {shortly(listed)}"
 
 
 def together(advices: Iterable[str]) -> str:

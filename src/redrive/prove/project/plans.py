@@ -6,7 +6,7 @@ Source: https://developer.hashicorp.com/terraform/internals/json-format
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from redrive.languages.template import Node
@@ -51,6 +51,8 @@ class Plan:
         self._keep("", _object(configuration.get("root_module")))
         variables = _object(document.get("variables"))
         self.variables = {name: _object(one).get("value") for name, one in variables.items()}
+        self.guesses = _object(document.get("guesses"))
+        """Values of variables that were made up, where Terraform's files were read instead of a plan."""
         before = _object(_object(document.get("prior_state")).get("values"))
         planned = _object(document.get("planned_values"))
         self.data = list(self._resources(_object(before.get("root_module")), "data"))
@@ -68,16 +70,12 @@ class Plan:
 
     def references(self, resource: Planned, *path: str | int) -> list[Reference]:
         """The resources that an argument of a resource refers to, through variables and outputs of modules."""
-        node: Node = dict(resource.expressions)
-        for step in path:
-            match node, step:
-                case dict(), str():
-                    node = node.get(step)
-                case list(), int():
-                    node = node[step] if step < len(node) else None
-                case _:
-                    node = None
+        node = self.written(resource, *path)
         return list(dict.fromkeys(self._followed(resource.module, list(_references_in(node)), 0)))
+
+    def written(self, resource: Planned, *path: str | int) -> Node:
+        """What the configuration has for an argument; None if it has nothing."""
+        return _inside(dict(resource.expressions), path)
 
     def named(self, module: str, reference: str) -> list[Reference]:
         """The resources behind a reference as it stands in the source of a module."""
@@ -120,8 +118,10 @@ class Plan:
         for reference in wanted:
             words = _INDEX.sub("", reference).split(".")
             match words:
-                case ["var", name, *_] if module:
+                case ["var", name, *keys] if module:
                     call = _object(_object(self._calls.get(module, {}).get("expressions")).get(name))
+                    for key in keys:  # Only what is read from Terraform's files says it of each key.
+                        call = _object(call[key]) if key in call else call
                     outer = module.rpartition(".module.")[0] if ".module." in module else ""
                     yield from self._followed(outer, list(_references_in(call)), depth + 1)
                 case ["module", name, output, *_]:
@@ -135,6 +135,18 @@ class Plan:
                     yield Reference(".".join(filter(None, [module, type_name, name])), ".".join(rest))
                 case _:
                     pass
+
+
+def _inside(node: Node, path: Sequence[str | int]) -> Node:
+    for step in path:
+        match node, step:
+            case dict(), str():
+                node = node.get(step)
+            case list(), int():
+                node = node[step] if step < len(node) else None
+            case _:
+                node = None
+    return node
 
 
 def _references_in(node: Node) -> Iterator[str]:

@@ -17,6 +17,8 @@ from redrive.prove.project.plans import Planned
 RECEIVES_MAX = 3
 """How often a queue hands a message out, where neither the plan nor the source says it."""
 _NO_LIMIT = -1
+SCHEDULER_ROLE = "RedriveSchedulerRole"
+"""The logical id of the role that all schedules have."""
 
 ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
     "aws_sqs_queue": {"arn": "Arn", "name": "QueueName"},
@@ -158,7 +160,7 @@ def _index(values: Mapping[str, Node]) -> Node:
 
 def _schedule(given: Arguments) -> Made:
     target: dict[str, Node] = {
-        "Arn": given.value("target", 0, "arn"), "RoleArn": "arn:aws:iam::000000000000:role/sample-role"
+        "Arn": given.value("target", 0, "arn"), "RoleArn": {"Fn::GetAtt": [SCHEDULER_ROLE, "Arn"]}
     }  # fmt: skip
     said = given.value("target", 0, "input")
     if isinstance(said, str):
@@ -167,6 +169,17 @@ def _schedule(given: Arguments) -> Made:
         "Name": given.text("name"), "ScheduleExpression": given.text("schedule_expression") or "rate(1 hour)",
         "FlexibleTimeWindow": {"Mode": "OFF"}, "Target": target,
     }  # fmt: skip
+
+
+def scheduler_role() -> Node:
+    """A role that may do everything, and that the scheduler may take on: those of a plan are left out."""
+    principal: Node = {"Service": "scheduler.amazonaws.com"}
+    trust: Node = {"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole"}
+    policy: Node = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+    return {"Type": "AWS::IAM::Role", "Properties": {
+        "AssumeRolePolicyDocument": {"Version": "2012-10-17", "Statement": [trust]},
+        "Policies": [{"PolicyName": "all", "PolicyDocument": {"Version": "2012-10-17", "Statement": [policy]}}],
+    }}  # fmt: skip
 
 
 def _rule(given: Arguments) -> Made:

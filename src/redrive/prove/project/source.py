@@ -1,7 +1,7 @@
 """A project's template, of whatever kind, as CloudFormation after its transforms; where its code lies.
 
-SAM and CloudFormation are read as they are, the output of the CDK with its assets; a plan of Terraform and a service of
-the Serverless Framework are translated.
+SAM and CloudFormation are read as they are, the output of the CDK with its assets; a plan of Terraform, its files and a
+service of the Serverless Framework are translated.
 What AWS would look up elsewhere (exports, parameters, secrets) is made up, and said so.
 """
 
@@ -23,7 +23,10 @@ from redrive.prove.guess.reading import read_handler
 from redrive.prove.guess.variables import guessed_value
 from redrive.prove.project.assets import asset_code
 from redrive.prove.project.choosing import module_of
+from redrive.prove.project.code_elsewhere import placed, told
+from redrive.prove.project.configuration import is_configuration, plan_of
 from redrive.prove.project.functions import FUNCTION, ProjectFunction, functions_of
+from redrive.prove.project.hcl_syntax import MalformedConfiguration
 from redrive.prove.project.images import images_as_archives
 from redrive.prove.project.letters import take_in_letters
 from redrive.prove.project.nodes import STUB, items_of, mentioned, properties_of, replaced, resources_of, stubbed
@@ -72,6 +75,12 @@ class ProjectTemplate:
         """The functions of the template itself."""
         return functions_of(self.root, self.code, self.layers, parameters_of(self.root, self.parameters))
 
+    def guesses_for(self, logical_id: str) -> dict[str, str]:
+        """What was made up, without what is about other functions alone."""
+        others = {one.logical_id for one in self.functions} - {logical_id}
+        about_others = {f"{what} of {name}" for name in others for what in ("runtime", "code")}
+        return {name: why for name, why in self.guesses.items() if name not in about_others}
+
 
 def read_template(
     file: Path, given: Mapping[str, str], scope: Scope, text: str | None = None, *, kept: Kept = NOTHING_KEPT
@@ -80,18 +89,34 @@ def read_template(
 
     Errors: UserError.
     """
+    template = _as_written(file, given, scope, text, kept)
+    places = placed(template.functions, file)
+    guesses = dict(told(name, place, file) for name, place in places.items())
+    return replace(template, code={**template.code, **places}, guesses={**template.guesses, **guesses})
+
+
+def _as_written(
+    file: Path, given: Mapping[str, str], scope: Scope, text: str | None, kept: Kept
+) -> ProjectTemplate:  # fmt: skip
     try:
-        text = file.read_text("utf-8") if text is None else text
-        root = read_root(text)
+        written = file.read_text("utf-8") if text is None and not is_configuration(file) else text
+        root = plan_of(file) if written is None else read_root(written)
         if is_plan(root):
             found = translated(root, file)
             found.code.update(images_as_archives(found.root, file.resolve().parent))
-            return _looked_up(ProjectTemplate(file, found.root, found.code, found.layers, {}, found.guesses))
+            guesses = {**found.guesses, **_with_served_runtimes(found.root)}
+            return _looked_up(ProjectTemplate(file, found.root, found.code, found.layers, {}, guesses))
         if is_service(root):
             service = service_template(root, file.resolve().parent)
             read = _read(file, service.root, given, scope, kept)
             return replace(read, guesses={**service.guesses, **read.guesses})
         return _read(file, root, given, scope, kept)
+    except MalformedConfiguration as error:
+        raise UserError(
+            f"The files of Terraform beside {file} cannot be read: {error}.",
+            next_step="Give its plan: terraform plan -out plan.tfplan && terraform show -json plan.tfplan > plan.json",
+            exit_code=2,
+        ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"The template {file} cannot be read: {error}.", exit_code=2) from error
     except TemplateError as error:

@@ -6,7 +6,7 @@ Resources of other types are left out. What only they would know is made up, by 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from redrive.prove.guess.variables import guessed_value
 from redrive.prove.project.hcl import Sources, number_in, variables_in
 from redrive.prove.project.nodes import properties_of
 from redrive.prove.project.plans import Plan, Planned, Reference
-from redrive.prove.project.resources import ATTRIBUTES, TRANSLATED, Arguments
+from redrive.prove.project.resources import ATTRIBUTES, SCHEDULER_ROLE, TRANSLATED, Arguments, scheduler_role
 
 _WORDS = re.compile(r"[^A-Za-z0-9]+")
 _EXPRESSION = re.compile(r"\$\{(?P<inner>[^}]+)\}")
@@ -26,6 +26,11 @@ _LINKS = frozenset({
     "lambda_function_arn", "destination", "event_bus_name",
 })  # fmt: skip
 """Arguments that name another resource: what they refer to says more than the name that a plan knows."""
+
+
+_NAMELESS = frozenset({"this", "main", "default", "lambda", "function", "lambda_function"})
+_CODE = ("filename", "s3_key", "source_code_hash")
+"""Arguments of a function that tell where its code comes from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,11 @@ class _Translation:
                 type_name, properties = made(Arguments(resource, self._value, self.block_of(resource)))
                 kept: Node = {name: value for name, value in properties.items() if value not in (None, "", [])}
                 resources[self._ids[resource.address]] = {"Type": type_name, "Properties": kept}
+        if any(isinstance(one, dict) and one["Type"] == "AWS::Scheduler::Schedule" for one in resources.values()):
+            resources[SCHEDULER_ROLE] = scheduler_role()
         self._found.root["Resources"] = resources
+        for name, value in self._plan.guesses.items():
+            self._found.guesses[f"variable {name} of Terraform"] = f"{value!r}, because it has no default"
         for resource in self._plan.resources:
             self._join(resource, resources)
             if resource.type == "aws_lambda_function":
@@ -141,10 +150,17 @@ class _Translation:
                 bucket = self._joined(resource, resources, "bucket")
                 for number, _ in enumerate(_blocks(resource, "lambda_function")):
                     function = self._value(resource, "lambda_function", number, "lambda_function_arn")
-                    event: Node = {"Event": "s3:ObjectCreated:*", "Function": function}
+                    event: dict[str, Node] = {"Event": "s3:ObjectCreated:*", "Function": function}
+                    rules: list[Node] = [
+                        {"Name": name, "Value": value}
+                        for name in ("prefix", "suffix")
+                        if isinstance(value := self._value(resource, "lambda_function", number, f"filter_{name}"), str)
+                    ]
+                    if rules:
+                        event["Filter"] = {"S3Key": {"Rules": rules}}
                     configuration = bucket.setdefault("NotificationConfiguration", {})
                     if isinstance(configuration, dict):
-                        _append(configuration, "LambdaConfigurations", event)
+                        _append(configuration, "LambdaConfigurations", dict(event))
             case "aws_sqs_queue_redrive_policy":
                 queue = self._joined(resource, resources, "queue_url")
                 dead = self._plan.references(resource, "redrive_policy")
@@ -153,9 +169,13 @@ class _Translation:
                     arn = self._referred(dead[0], resource)
                     queue["RedrivePolicy"] = {"deadLetterTargetArn": arn, "maxReceiveCount": count}
             case "aws_sfn_state_machine":
-                made = resources[self._ids[resource.address]]
-                called = [self._referred(one, resource) for one in self._plan.references(resource, "definition")]
-                properties_of(made)["DefinitionSubstitutions"] = called
+                made = properties_of(resources[self._ids[resource.address]])
+                composed = self._composed(resource, "definition")
+                if isinstance(composed, dict) and "Fn::Sub" in composed:
+                    made["DefinitionString"] = composed
+                else:
+                    called = [self._referred(one, resource) for one in self._plan.references(resource, "definition")]
+                    made["DefinitionSubstitutions"] = called
             case "aws_secretsmanager_secret_version":
                 self._joined(resource, resources, "secret_id")["SecretString"] = resource.values.get("secret_string")
             case _:
@@ -176,7 +196,7 @@ class _Translation:
         if place is not None:
             self._found.code[logical_id] = place
         layers = [self._code_of(one) for one in self._layers_of(resource)]
-        folders = [one / "python" if (one / "python").is_dir() else one for one in layers if one is not None]
+        folders = [one / "python" if (one / "python").is_dir() else one for one in layers if one and one.exists()]
         self._found.layers[logical_id] = tuple(folders)
 
     def _layers_of(self, resource: Planned) -> list[Planned]:
@@ -186,17 +206,27 @@ class _Translation:
     def _code_of(self, resource: Planned) -> Path | None:
         """The folder, file or archive with the code of a function or a layer."""
         given = self._plan.constant(resource.module, "source_path")
+        given = given[0] if isinstance(given, list) and given else given
+        given = given.get("path") if isinstance(given, dict) else given
         if isinstance(given, str) and (self._directory / given).exists():
             return (self._directory / given).resolve()
-        for reference in self._plan.references(resource, "filename"):
+        said = [one for name in _CODE for one in self._archived(resource, name)]
+        filename = resource.values.get("filename")
+        said += [filename] if isinstance(filename, str) else []
+        found = (place for text in said if (place := self._existing(text, resource)) is not None)
+        return next(found, (self._directory / said[0]).resolve() if said else None)
+
+    def _archived(self, resource: Planned, argument: str) -> Iterator[str]:
+        """What goes into the archive that an argument refers to, itself or by an object that is made of the archive."""
+        for reference in self._plan.references(resource, argument):
             archive = self._target(reference.address, resource)
+            if archive is not None and archive.type in ("aws_s3_object", "aws_s3_bucket_object"):
+                yield from self._archived(archive, "source")
             if archive is not None and archive.type == "archive_file":
                 for name in ("source_dir", "source_file"):
                     source = archive.values.get(name)
-                    if isinstance(source, str) and source and self._existing(source, resource) is not None:
-                        return self._existing(source, resource)
-        filename = resource.values.get("filename")
-        return self._existing(filename, resource) if isinstance(filename, str) else None
+                    if isinstance(source, str) and source:
+                        yield source
 
     def _existing(self, text: str, resource: Planned) -> Path | None:
         """A path as Terraform was given it: from where it ran, or from the folder of the module."""
@@ -211,12 +241,32 @@ class _Translation:
 
     def _variables(self, resource: Planned) -> dict[str, Node]:
         """The environment variables: those of the plan, or of the source where the plan does not know all of them."""
+        said = self._plan.written(resource, "environment", 0, "variables")
+        if isinstance(said, dict) and not ({"references", "constant_value"} & said.keys()):
+            found = {name: self._composed(resource, "environment", 0, "variables", name) for name in said}
+            return {name: value for name, value in found.items() if value is not None}
         known = self._value(resource, "environment", 0, "variables")
         if isinstance(known, dict) and not ({"Ref", "Fn::GetAtt"} & known.keys()):
             return {name: value for name, value in known.items() if value is not None}
         written = variables_in(self.block_of(resource))
         found = {name: self._evaluated(text, resource) for name, text in written.items()}
         return {name: value for name, value in found.items() if value is not None}
+
+    def _composed(self, resource: Planned, *path: str | int) -> Node:
+        """The value of an argument: a text with references in it keeps what is written around them."""
+        said = self._plan.written(resource, *path)
+        parts = said.get("parts") if isinstance(said, dict) else None
+        if not isinstance(parts, list):
+            return self._value(resource, *path)
+        text, names = "", dict[str, Node]()
+        for part in parts:
+            if isinstance(part, dict):
+                found = self._plan.named(resource.module, str(part.get("reference")))
+                names[f"Part{len(names)}"] = self._referred(found[0], resource) if found else "sample"
+                text += f"${{Part{len(names) - 1}}}"
+            else:
+                text += str(part).replace("${", "${!")
+        return {"Fn::Sub": [text, dict(names)]}
 
     def _evaluated(self, expression: str, resource: Planned) -> Node:
         """What a plain expression of the source comes to; None for any other."""
@@ -270,13 +320,25 @@ def _blocks(resource: Planned, name: str) -> list[Node]:
 
 
 def _logical_ids(plan: Plan) -> dict[str, str]:
-    """Short names that CloudFormation takes: by the resource's name, and where two are alike also by its address."""
-    short = {one.address: _camel(one.name) for one in plan.resources}
-    counts = [*short.values()]
-    return {
-        address: name if counts.count(name) == 1 else _camel(address.replace("aws_", "", 1))
-        for address, name in short.items()
-    }
+    """Short names that CloudFormation takes: by the resource's name, and where two are alike also by its address.
+
+    A function keeps the short name where no other function has it; one that is called as modules call their only one
+    has the name of its module.
+    """
+    found: dict[str, str] = {}
+    for is_function in (True, False):
+        same = [one for one in plan.resources if (one.type == "aws_lambda_function") is is_function]
+        short = {one.address: _camel(_named(one) if is_function else one.name) for one in same}
+        taken = [*found.values(), *short.values()]
+        found |= {
+            address: name if taken.count(name) == 1 else _camel(address.replace("aws_", "", 1))
+            for address, name in short.items()
+        }
+    return {one.address: found[one.address] for one in plan.resources}
+
+
+def _named(function: Planned) -> str:
+    return function.module.rpartition(".")[2] if function.name in _NAMELESS and function.module else function.name
 
 
 def _camel(text: str) -> str:

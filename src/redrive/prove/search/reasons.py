@@ -46,7 +46,7 @@ def failed(performance: Performance, event: Ended) -> UserError:
     told = event.answer or f"it {event.ending.value}"
     kind, _, _ = told.partition(":")
     if kind in _UNLOADED:
-        advice = _import_advice(performance, told) or _UNLOADED[kind]
+        advice = import_advice(performance, told) or (_PYTHON_2 if _PRINTS.search(told) else _UNLOADED[kind])
         return NotLoaded(f"The handler cannot be loaded: {told}", next_step=advice, exit_code=2)
     if kind == "Runtime.MarshalError" and "coroutine" in told:
         return UserError(_COROUTINE, next_step=_AWAITED, exit_code=2)
@@ -83,7 +83,7 @@ def left(performance: Performance, events: Sequence[Event]) -> UserError:
     if performance.trigger.kind is Kind.API and status_of(answer.encode(), is_proxy=True) is None:
         what += ", which has no statusCode: API Gateway takes it for malformed, and answers with status 502"
     what += _said(performance)
-    return UserError(what, next_step=_message_told(performance), exit_code=2)
+    return UserError(what, next_step=import_advice(performance, answer) or _message_told(performance), exit_code=2)
 
 
 def _left_how(performance: Performance) -> str:
@@ -112,6 +112,8 @@ _UNLOADED = {
 }
 
 
+_PRINTS = re.compile(r"Missing parentheses in call to '(print|exec)'|leading zeros in decimal|multiple exception types")
+_PYTHON_2 = "The code is written for Python 2: port it to a Python that Lambda has."
 _COROUTINE = (
     "The handler is a coroutine function (async def), and nobody awaits what it returns: Lambda's Python runtime calls "
     "it and fails each time with Runtime.MarshalError, because a coroutine is no JSON. None of its code runs."
@@ -122,7 +124,8 @@ _AWAITED = (
 )
 
 
-def _import_advice(performance: Performance, told: str) -> str:
+def import_advice(performance: Performance, told: str) -> str:
+    """What to do about an import that failed, where a text tells of one; empty otherwise."""
     subject = performance.subject
     if not isinstance(subject, NamedSubject):
         return ""

@@ -24,9 +24,10 @@ from redrive.core.errors import UserError
 from redrive.prove.calls.calls import Call, Params, as_sent, call_of, mapping_of
 from redrive.prove.calls.given import Given, GivenObject, GivenReply
 from redrive.prove.guess.binaries import gzipped
-from redrive.prove.guess.causes import Content, Mend, mends_for_nothing
+from redrive.prove.guess.causes import mends_for_nothing
 from redrive.prove.guess.contents import PLAIN_FILE, FileContent
 from redrive.prove.guess.hints import VARIABLE, Hint, Hints, overlaid
+from redrive.prove.guess.mends import Content, Mend
 from redrive.prove.guess.plausible import FAILED, MORE
 from redrive.prove.guess.watched import EVENT, At, Observations, WatchedBytes, plain
 from redrive.prove.play.events import Called, Ended, Ending, Event
@@ -37,14 +38,14 @@ from redrive.prove.process.surroundings import replaced
 from redrive.prove.search.clean import play_clean
 from redrive.prove.search.tagged import TAGS_OF, as_tag, tags_of, tags_source, watched_tags
 from redrive.prove.stage.furnished import plain_row
-from redrive.prove.stage.queried_keys import queried_values
+from redrive.prove.stage.queried_keys import filtered_values, queried_values
 from redrive.prove.stage.reports import refitted
 from redrive.prove.stage.stage import models
 from redrive.prove.stage.trigger import Trigger
 
 TRIES_MAX = 20
 """How often a handler that fails is tried with changed guesses."""
-NOTHING_TRIES_MAX = 12
+NOTHING_TRIES_MAX = 20
 """How often a handler is tried that does not fail, and changes nothing."""
 REPLY = "answer to "
 """How the source of an answer of a service begins that the engine does not have; the call follows."""
@@ -157,7 +158,7 @@ def _try(setting: Setting, asked: Asked) -> _Tried:
     mends += [(mend, "a call that finds nothing") for mend in answers.absent]
     if failure:
         mends += [(Mend(At(f"{VARIABLE}{name}")), line) for name, line in subject.missing_variables.items()]
-    else:
+    if not failure or not subject.raised:
         mends += [(mend, _line(subject.watch, mend)) for mend in mends_for_nothing(subject.watch)]
     mends = [(as_tag(mend), line) for mend, line in mends if not _would_go_on(mend)]
     last = subject.raised[-1] if subject.raised else None
@@ -174,7 +175,8 @@ def _would_go_on(mend: Mend) -> bool:
 
 
 def _line(watch: Observations, mend: Mend) -> str:
-    return next((note.line for note in watch.notes if note.at == mend.at), "the handler")
+    lines = [(note.at, note.line) for note in watch.notes] + [(at, line) for at, _, _, line in watch.splits]
+    return next((line for at, line in lines if at == mend.at), "the handler")
 
 
 class _Body(StreamingBody):  # type: ignore[misc] # botocore has no types.
@@ -352,14 +354,14 @@ def _unpacked(content: bytes) -> bytes:
 
 
 def _body(known: str | None, mends: Sequence[Mend], file: FileContent) -> bytes:
-    if known is None and all(mend.value is Content.ANY and not mend.at.path for mend in mends):
+    if all(mend.value is Content.ANY and not mend.at.path for mend in mends):
         return file.body
     return _text(overlaid(known, mends)).encode()
 
 
 def _row(call: Call, mends: Sequence[Mend]) -> Document:
     """A row with the key that was asked for, and the attributes that the handler reads."""
-    key = mapping_of(call.params.get("Key")) or queried_values(call.params)
+    key = mapping_of(call.params.get("Key")) or {**filtered_values(call.params), **queried_values(call.params)}
     made = mapping_of(overlaid({}, mends))
     members = made.get("Items")
     held = members[0] if isinstance(members, list) and members else made.get("Item")

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from redrive.core.documents import Document
 from redrive.prove.calls.calls import Call, mapping_of
-from redrive.prove.guess.causes import Content, Mend
 from redrive.prove.guess.hints import overlaid
+from redrive.prove.guess.mends import Content, Mend
 from redrive.prove.guess.watched import At, Observations
 
 TAGS_OF = "tags of the object "

@@ -8,7 +8,7 @@ from redrive.prove.calls.calls import Call
 from redrive.prove.play.events import Called, Ended, Event
 from redrive.prove.play.performance import Performance
 from redrive.prove.process.caught import Caught
-from redrive.prove.search.reasons import ChangesNothing
+from redrive.prove.search.reasons import ChangesNothing, import_advice
 
 CALLS_TOLD_MAX = 8
 CAUGHT_TOLD_MAX = 4
@@ -29,7 +29,8 @@ def changes_nothing(performance: Performance, play: Callable[[Performance], Sequ
     ]
     return ChangesNothing(
         "The handler changes nothing that can be seen, so nothing can be lost or repeated.\n" + "\n".join(lines),
-        next_step=_next_step([one.call for one in calls], has_caught=bool(caught.told)), exit_code=2,
+        next_step=import_advice(performance, " ".join(caught.told))
+        or _next_step([one.call for one in calls], has_caught=bool(caught.told)), exit_code=2,
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.project.choosing import module_of, named, of_handler, only
 from redrive.prove.project.functions import ProjectFunction
 from redrive.prove.project.nodes import properties_of, resources_of
+from redrive.prove.project.packages import shortly
 from redrive.prove.project.source import ProjectTemplate, read_template
 from redrive.prove.stage.stage import SCOPE
 from redrive.prove.stage.trigger import Kind
@@ -123,7 +124,7 @@ def _subject_of(template: ProjectTemplate, function: ProjectFunction, directory:
 def require_provable(template: ProjectTemplate, function: ProjectFunction) -> None:
     """Refuse a function whose code Python cannot run here. Errors: UserError, which says what to add."""
     name, file = function.logical_id, template.file
-    by_hand = f"redrive prove path/to/file.py:handler --template {file} --function {name}"
+    by_hand = f"redrive prove path/to/file.py:handler --template {shortly(file)} --function {name}"
     if not function.is_python:
         raise UserError(
             f"{name} runs {function.runtime}, and only handlers in Python are proved.", exit_code=2
@@ -137,18 +138,18 @@ def require_provable(template: ProjectTemplate, function: ProjectFunction) -> No
         return
     if function.code is None:
         raise UserError(
-            f"{name}: the code of the function is not in {file}, nor beside it.",
+            f"{name}: the code of the function is not in {shortly(file)}, nor beside it.",
             next_step=f"Name its handler: {by_hand}", exit_code=2,
         )  # fmt: skip
     if not function.code.exists():
         raise UserError(
-            f"{name}: there is no {function.code}, where {file} has its code.",
+            f"{name}: there is no {shortly(function.code)}, where {shortly(file)} has its code.",
             next_step=f"Build the project, or name the handler: {by_hand}", exit_code=2,
         )  # fmt: skip
     module = module_of(function)
     if module is not None and not module.is_file() and not module.with_suffix("").is_dir():
         raise UserError(
-            f"{name}: its handler is {function.handler}, and there is no file {module}.",
+            f"{name}: its handler is {function.handler}, and there is no file {shortly(module)}.",
             next_step=f"Name the handler: {by_hand}", exit_code=2,
         )  # fmt: skip
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError, UserError
+from redrive.prove.guess.contents import PLAIN_FILE, content_for
 from redrive.prove.guess.web_samples import Route
 from redrive.prove.stage.inputs import ANYWHERE, Place, awaiting_of, called_trigger, inputs_for
 from redrive.prove.stage.invoked import invoked_asynchronously
@@ -66,16 +67,21 @@ def direct_trigger(
 
 
 def trigger_of(
-    stage: Stage, stack: str, function_name: str, kind: Kind, given: tuple[str, ...] | None, wanted: Wanted
+    stage: Stage, stack: str, function_name: str, kind: Kind, given: tuple[str, ...] | None, wanted: Wanted,
+    key: tuple[str, str] = ("", ""),
 ) -> Trigger:  # fmt: skip
-    """The trigger of a function of a stack that is invoked in this way, whether or not the stack says so."""
+    """The trigger of a function of a stack that is invoked in this way, whether or not the stack says so.
+
+    `key` is how the names of objects begin and end that its bucket tells of.
+    """
     found = (one for one in _all_fed(stage, stack) if one.kind is kind and one.name == function_name)
     function = stage.call("lambda", "GetFunctionConfiguration", FunctionName=function_name)
-    return _trigger(stage, next(found, _Fed(kind, function)), given, wanted)
+    return _trigger(stage, next(found, _Fed(kind, function, Place(key=key))), given, wanted)
 
 
 def _trigger(stage: Stage, fed: _Fed, given: tuple[str, ...] | None, wanted: Wanted) -> Trigger:
-    events, guesses = inputs_for(fed.kind, given, wanted, place=fed.place)
+    file = PLAIN_FILE if wanted.file is None else content_for(wanted.file)
+    events, guesses = inputs_for(fed.kind, given, wanted, file=file, place=fed.place)
     told = {**({fed.kind.value: fed.told} if fed.told else {}), **guesses}
     if fed.kind.is_awaited:
         awaiting = fed.awaiting or awaiting_of(fed.kind, events)

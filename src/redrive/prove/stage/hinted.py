@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from redrive.core.documents import Document, dump_json
-from redrive.prove.guess.causes import Mend
 from redrive.prove.guess.hints import Hints, overlaid
+from redrive.prove.guess.mends import Mend
 from redrive.prove.guess.reading import EventPath, Reading
 from redrive.prove.guess.watched import EVENT
 from redrive.prove.stage.envelopes import SOURCE

@@ -30,7 +30,7 @@ _TIME_WORDS = ("time", "date", "at")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What is known of where the input comes from: a schedule's target, a task's payload, a route of an API.
+    """What is known of where the input comes from: a schedule's target, a task's payload, a route of an API, a bucket.
 
     `payload` is the input as the state's definition makes it, with paths as texts; None if it is the state's own input.
     """
@@ -40,6 +40,8 @@ class Place:
     payload: Document | None = None
     route: Route | None = None
     is_v2: bool | None = None
+    key: tuple[str, str] = ("", "")
+    """How the names of objects begin and end that a bucket tells of."""
 
 
 ANYWHERE = Place()
@@ -58,7 +60,7 @@ def inputs_for(
         case Kind.API:
             return _of_api(given, wanted, place)
         case Kind.S3:
-            return given or (sample_notification(file.suffix),), {}
+            return given or (sample_notification(file.suffix, *place.key),), {}
         case Kind.TASK if given is None and place.payload is not None:
             return _of_payload(place.payload, wanted.reading)
         case _:

@@ -15,12 +15,14 @@ _PUT = Happened(
 )  # fmt: skip
 
 
-def sample_notification(suffix: str = "txt") -> str:
+def sample_notification(suffix: str = "txt", begin: str = "", end: str = "") -> str:
     """An object was put into a bucket, under a name that ends with `suffix`.
 
-    A duplicate is this very text, and comes as a request of its own.
+    Where a bucket tells only of names that `begin` or `end` in a way, the name does so. A duplicate is this very text,
+    and comes as a request of its own.
     """
-    put = replace(_PUT, key=f"{_PUT.key.removesuffix('txt')}{suffix}")
+    folder, _, name = _PUT.key.partition("/")
+    put = replace(_PUT, key=f"{begin or f'{folder}/'}{name.removesuffix('.txt')}{end or f'.{suffix}'}")
     bucket = Bucket("sample-bucket", SCOPE.account, SCOPE.region, START, "sample")
     return record_text(
         bucket, put, at=START, configuration_id="sample", request_id="C3D13FE58DE4C810",

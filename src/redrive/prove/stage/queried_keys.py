@@ -25,8 +25,8 @@ def queried_key(params: Params) -> Mapping[str, str]:
     return {name: types[name] for name in names} if all(types[name] in ("S", "N", "B") for name in names) else {}
 
 
-def _terms(params: Params) -> list[tuple[str, str, object]]:
-    text = str(params.get("KeyConditionExpression") or "")
+def _terms(params: Params, expression: str = "KeyConditionExpression") -> list[tuple[str, str, object]]:
+    text = str(params.get(expression) or "")
     names, values = (
         mapping_of(params.get("ExpressionAttributeNames")),
         mapping_of(params.get("ExpressionAttributeValues")),
@@ -48,3 +48,26 @@ def queried_values(params: Params) -> Mapping[str, object]:
     """The values that a query asks for, by the names of attributes that are to equal them."""
     terms = _terms(params) or _legacy_terms(params)
     return {name: value for name, operator, value in terms if operator == "=" and isinstance(value, Mapping)}
+
+
+def filtered_values(params: Params) -> Mapping[str, object]:
+    """Values of attributes with which an item meets the conditions of a query or a scan, as far as they compare."""
+    terms = [term for name in ("KeyConditionExpression", "FilterExpression") for term in _terms(params, name)]
+    found = {}
+    for name, operator, value in terms:
+        for kind, text in mapping_of(value).items():
+            found[name] = {kind: _beside(str(text), operator) if kind in ("N", "S") else text}
+    return found
+
+
+def _beside(text: str, operator: str) -> str:
+    """A value that is less or greater than another one, or the same."""
+    step = {"<": -1, ">": 1}.get(operator, 0)
+    try:
+        return str(int(text) + step) if step else text
+    except ValueError:
+        pass
+    year = re.match(r"\d{4}(?=-\d\d)", text)
+    if step and year is not None:
+        return f"{int(year[0]) + step:04}{text[4:]}"
+    return {"<": "!", ">": f"{text}~"}.get(operator, text)

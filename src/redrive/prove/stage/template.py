@@ -90,7 +90,7 @@ def function_trigger(
     focus(root, function, feed)
     kept = {function.logical_id, feed.resource, feed.source, *MADE}
     stubs = deployments.deploy(stage, template, root, kept)
-    told = {**template.guesses, **stubs}
+    told = {**template.guesses_for(function.logical_id), **stubs}
     name = _physical_name(stage, template.file, function.logical_id)
 
     def of_function(_: Document) -> Wanted:
@@ -111,7 +111,7 @@ def function_trigger(
         if events is None and feed.told == CUSTOM_RESOURCE:
             events, guesses = sample(feed, kind)
             told |= guesses
-        trigger = trigger_of(stage, STACK, name, kind, events, wanted)
+        trigger = trigger_of(stage, STACK, name, kind, events, wanted, feed.key)
     trigger = replace(trigger, guesses={**told, **trigger.guesses}, fed_by=_fed_by(function, feed))
     return Declared(trigger, function.handler, function.code, function.layers)
 

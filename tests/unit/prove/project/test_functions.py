@@ -9,7 +9,9 @@ import pytest
 from redrive.core.errors import UserError
 from redrive.prove.project.functions import ProjectFunction
 from redrive.prove.project.source import read_template
+from redrive.prove.stage.notifications import sample_notification
 from redrive.prove.stage.stage import SCOPE
+from redrive.prove.whole import targets_of
 from tests.unit.prove.project.conftest import Project
 
 HEAD = """
@@ -134,3 +136,26 @@ def test_code_of_the_cdk_is_its_asset_by_its_metadata_or_by_its_hash(project: Pr
     template = read_template(directory / "Stack.template.json", {}, SCOPE)
 
     assert template.code == {"One": directory / "asset.one", "Two": directory / "asset.two"}
+
+
+def test_bucket_tells_of_keys_that_begin_and_end_as_its_filter_says(project: Project) -> None:
+    event = (
+        "{Type: S3, Properties: {Bucket: !Ref Bucket, Events: 's3:ObjectCreated:*', Filter: {S3Key: {Rules: ["
+        "{Name: prefix, Value: in/}, {Name: suffix, Value: .csv}]}}}}"
+    )
+    found = function(project({"app.py": ""}), f"Events: {{E: {event}}}")
+
+    assert found.feed.key == ("in/", ".csv")
+    assert '"key":"in/sample+file.csv"' in sample_notification("txt", *found.feed.key)
+
+
+def test_function_that_the_cdk_adds_by_itself_is_left_out(project: Project) -> None:
+    told = """AWS CloudFormation handler for "Custom::S3BucketNotifications" resources (@aws-cdk/aws-s3)"""
+    directory = project({"app.py": "def handler(event, context): ...\n"})
+    function(
+        directory, "Events: {}", f"\n  Own: {{Type: AWS::Serverless::Function, Properties: {{Description: '{told}'}}}}"
+    )
+
+    found = targets_of([directory / "template.yaml"], lambda _: {"Ordered": "x"})
+
+    assert [one.function for one in found] == ["F"]

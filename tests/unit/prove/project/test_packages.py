@@ -49,6 +49,28 @@ def test_distribution_of_a_module(project: Project, module: str, distribution: s
     assert advice(directory, module) == f"Install what it imports: {sys.executable} -m pip install {distribution}"
 
 
+def test_module_of_python_2_is_no_package(project: Project) -> None:
+    directory = project({"app.py": ""})
+
+    assert advice(directory, "urllib2") == (
+        "The code is written for Python 2, which has urllib2: port it to a Python that Lambda has."
+    )
+
+
+def test_module_of_the_handler_itself_is_no_package(project: Project) -> None:
+    assert "its handler is index.NAME" in advice(project({}), "app")
+
+
+def test_name_that_an_installed_package_lacks_is_one_of_another_version(project: Project) -> None:
+    directory = project({"app.py": "", "requirements.txt": "pydantic==1.10\n"})
+    told = "cannot import name 'BaseModel' from 'pydantic.generics' (/lib/site-packages/pydantic/generics.py)"
+
+    found = advice_on_import(told, directory / "app.py", [directory])
+
+    assert found.startswith("Install the versions that the project asks for: ")
+    assert found.endswith(" -m pip install -r requirements.txt")
+
+
 def test_requirements_beside_the_code_come_first_if_they_have_the_package(project: Project) -> None:
     directory = project({"src/app.py": "", "requirements.txt": "boto3\nPyJWT>=2 ; python_version > '3'\n"})
 
