@@ -139,6 +139,8 @@ The rooms, top to bottom; a room imports only rooms below it:
                exchange.py   a request over HTTP and its answer, as values
                http.py       requests of http.client and what stands on it: urllib, urllib3, requests
                http_async.py requests of httpcore (httpx) and aiohttp
+               aio_clients.py the calls of aiobotocore's clients, and of aioboto3's
+               imports.py    libraries that are taken over when they are imported
                caught.py     exceptions that the user's code catches itself
                threads.py    the threads and coroutines of a run, one after another
                files.py      a /tmp for each run; nothing else can be written to
@@ -170,7 +172,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                positions.py  the expression that an exception came from, and the values of its parts
                watched.py    values that know where they come from
 
-The search covers the calls that it sees: those of boto3, requests over HTTP, statements of SQL, and declared effects.
-It does not cover threads that outlive a run, memory of libraries that is kept between runs, or the network: no byte
-is sent.
+The search covers the calls that it sees: those of boto3 and aiobotocore, requests over HTTP, statements of SQL, and
+declared effects. It does not cover threads that outlive a run, memory of libraries that is kept between runs, or the
+network: no byte is sent.
 """

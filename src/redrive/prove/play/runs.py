@@ -53,6 +53,10 @@ class Runs:
         except (Died, SystemExit):
             run.death = run.death or Ending.DIED
             end = End(Answer(b""), "")
+        except BaseExceptionGroup:  # Of a TaskGroup whose tasks have met what ends the run, or the leg.
+            if run.death is None and not state.is_over and state.escape is None:
+                raise
+            end = End(Answer(b""), "")
         finally:
             state.running.pop()
             state.surroundings.move_to(state.stage.now)
@@ -86,14 +90,15 @@ class Runs:
         """Run the code to its end, and keep its environment if that remembers anything."""
         state = self._state
         state.surroundings.begin(f"run {invocation.request_id}", state.stage.now)
-        end = End(self._run(invocation, run), state.surroundings.said)
-        if state.is_over or state.escape is not None or run.death is not None:
-            return end
-        files = state.files.contents(run.number) if state.environments.are_kept else {}
-        is_kept = state.environments.give_back(
-            run.environment, run.subject, invocation.function_name, run.number, files
-        )
-        return replace(end, is_remembered=is_kept)
+        with state.threads.begun() as loops:
+            end = End(self._run(invocation, run), state.surroundings.said)
+            if state.is_over or state.escape is not None or run.death is not None:
+                return end
+            files = state.files.contents(run.number) if state.environments.are_kept else {}
+            loops.are_kept = state.environments.give_back(
+                run.environment, run.subject, invocation.function_name, run.number, files
+            )
+            return replace(end, is_remembered=loops.are_kept)
 
     def _begun(self, invocation: Invocation, subject: Subject) -> Run:
         state = self._state

@@ -41,6 +41,7 @@ from redrive.prove.calls.batches import with_last_refused, without_last
 from redrive.prove.calls.calls import Call, Params
 from redrive.prove.calls.given import NOTHING_GIVEN, Given
 from redrive.prove.calls.outside import made_up_answer
+from redrive.prove.process.aio_clients import PlainClient
 from redrive.prove.process.surroundings import replaced
 from redrive.prove.stage.stage import SCOPE, Stage, is_of_engine
 from redrive.wire.message import HttpRequest, HttpResponse
@@ -184,6 +185,8 @@ class Wire:
         """The answer, after all retries that the client's settings allow."""
         if asked.is_outside:
             return _outside_answer(asked)
+        if isinstance(asked.client, PlainClient):  # aiobotocore's own way needs an event loop.
+            return Short(self._stage).send(asked)
         self._asked, self._sends = asked, 0
         signer = vars(asked.client)["_request_signer"]
         own = vars(signer)["_credentials"] or Credentials(SCOPE.account, SCOPE.account)  # Made before the proof began.
@@ -327,7 +330,9 @@ def _concluded(asked: Asked, response: HttpResponse, parsed: dict[str, object]) 
 
 @functools.lru_cache(_KEPT_MAX)
 def _known_response(response: HttpResponse) -> AWSResponse:
-    return AWSResponse(ENDPOINT_URL, response.status, dict(response.headers), io.BytesIO(response.body))
+    made = AWSResponse(ENDPOINT_URL, response.status, dict(response.headers), io.BytesIO(response.body))
+    vars(made)["_content"] = response.body  # Otherwise it is read by what urllib3 has, and BytesIO has not.
+    return made
 
 
 def _parsed(model: botocore.model.OperationModel, response: HttpResponse) -> dict[str, object]:

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Protocol, cast
 
 from redrive.prove.process.asyncpg_driver import connections
+from redrive.prove.process.imports import Imports
 from redrive.prove.process.sql_connection import (
     Connection,
     Cursor,
@@ -67,7 +68,7 @@ def answered_sql(ask: SqlAsk, number: Number) -> Iterator[None]:
         for name in _TAKEN_OVER:
             if name in sys.modules:
                 drivers.take(sys.modules[name])
-        first, last = _Watch(drivers.take), _StandIns(drivers.take)
+        first, last = Imports(_TAKEN_OVER, drivers.take), _StandIns(drivers.take)
         sys.meta_path.insert(0, first)
         sys.meta_path.append(last)
         stack.callback(sys.meta_path.remove, first)
@@ -199,28 +200,6 @@ _TAKEN_OVER: dict[str, Callable[[_Drivers, ModuleType], Mapping[str, object]]] =
     "mysql.connector": _mysql, "psycopg": _psycopg, "psycopg2": _psycopg2, "psycopg2.extras": _psycopg2_extras,
     "pymysql": _pymysql, "asyncpg": _asyncpg,
 }  # fmt: skip
-
-
-class _Watch(importlib.abc.MetaPathFinder):
-    """Finds installed drivers as Python does, and tells when one was imported."""
-
-    def __init__(self, take: Callable[[ModuleType], None]) -> None:
-        self._take = take
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of a driver; None leaves any other module to the other finders."""
-        spec = importlib.machinery.PathFinder.find_spec(fullname, path) if fullname in _TAKEN_OVER else None
-        if spec is not None and spec.loader is not None:
-            run_really, take = spec.loader.exec_module, self._take
-
-            def run(module: ModuleType) -> None:
-                run_really(module)
-                take(module)
-
-            spec.loader.exec_module = run  # type: ignore[method-assign]
-        return spec
 
 
 class _StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
