@@ -94,6 +94,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                database.py   one database, in memory
                tables.py     the tables that the code and the files of SQL beside it show
                translation.py statements of PostgreSQL and MySQL as those of SQLite
+               unnesting.py  arrays as rows
                functions.py  functions of SQL that SQLite has not
                statement.py  statements and tables as values
     project    finding.py    where a project has its template, or handlers without any
@@ -145,7 +146,11 @@ The rooms, top to bottom; a room imports only rooms below it:
                threads.py    the threads and coroutines of a run, one after another
                files.py      a /tmp for each run; nothing else can be written to
                rehearsed.py  a handler whose runs show what their guesses lack
-               asyncpg_driver.py connections of asyncpg
+               asyncpg_driver.py asyncpg, installed or not: what makes its connections
+               asyncpg_connection.py a connection of asyncpg, its cursors and transactions
+               asyncpg_pool.py pools of asyncpg
+               asyncpg_errors.py exceptions of asyncpg
+               asyncpg_values.py records, and what asyncpg gives and takes for values
                rds_data.py   the RDS Data API, as statements of a driver
                sql_connection.py a connection to a database, for all drivers
                sql_drivers.py drivers whose connections are answered in the process
