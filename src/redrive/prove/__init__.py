@@ -87,6 +87,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                tables.py     undeclared tables and queues, made to fit the handler's calls
                deliveries.py what feeds a handler, by what it reads of its event
                furnished.py  rows, objects, secrets and parameters before the first run
+               filtered.py   messages and records that the filter of a mapping lets through
                hinted.py     what a trigger delivers, with the changes of guesses in it
                notifications.py the notification that S3 invokes a function with
                queried_keys.py the key that a query asks for

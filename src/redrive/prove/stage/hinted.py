@@ -10,7 +10,7 @@ from dataclasses import replace
 from redrive.core.documents import Document, dump_json
 from redrive.prove.guess.causes import Mend
 from redrive.prove.guess.hints import Hints, overlaid
-from redrive.prove.guess.reading import EventPath, Reading
+from redrive.prove.guess.reading import EventPath, Reading, in_envelope
 from redrive.prove.guess.watched import EVENT
 from redrive.prove.stage.envelopes import SOURCE
 from redrive.prove.stage.positions import skip_to_end
@@ -34,6 +34,7 @@ def with_hints(trigger: Trigger, hints: Hints, reading: Reading | None) -> Trigg
         bodies = tuple(_event(body, mends, reading) for body in trigger.bodies)
         return replace(trigger, bodies=bodies, given=bodies if trigger.given == trigger.bodies else trigger.given)
     if trigger.kind is Kind.KINESIS:
+        mends = [replace(one, at=replace(one.at, path=_of_kinesis(one.at.path))) for one in mends]
         return replace(trigger, bodies=tuple(_record(body, mends, reading) for body in trigger.bodies))
     if trigger.kind is Kind.DYNAMODB:
         return replace(trigger, bodies=tuple(_change(body, mends, reading) for body in trigger.bodies))
@@ -65,6 +66,11 @@ def settle_furnished(stage: Stage, trigger: Trigger) -> None:
     stage.settle()
     if trigger.is_stream:
         stage.step(("skip to end",), lambda tx: skip_to_end(tx, trigger.mapping))
+
+
+def _of_kinesis(path: EventPath) -> EventPath:
+    """A path in the event of a mapping; that in a pipe's list has the data in the record itself."""
+    return in_envelope(path[1:]) if path[:1] == ("Records",) else path
 
 
 def _event(body: str, mends: Sequence[Mend], reading: Reading | None) -> str:

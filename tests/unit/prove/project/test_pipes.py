@@ -31,8 +31,9 @@ def proved(folder: Path, code: str, source: dict[str, Any], parameters: dict[str
         "Type": "AWS::Serverless::Function",
         "Properties": {"Handler": "app_piped.handler", "Runtime": "python3.12", "CodeUri": "."},
     }
+    place = "StreamArn" if source["Type"] == "AWS::DynamoDB::Table" else "Arn"
     pipe = {
-        "Source": {"Fn::GetAtt": ["Source", "Arn"]}, "Target": {"Fn::GetAtt": ["Function", "Arn"]},
+        "Source": {"Fn::GetAtt": ["Source", place]}, "Target": {"Fn::GetAtt": ["Function", "Arn"]},
         "RoleArn": {"Fn::GetAtt": ["Role", "Arn"]}, "SourceParameters": parameters, **more,
     }  # fmt: skip
     resources = {
@@ -56,6 +57,75 @@ def test_function_of_a_pipe_is_given_the_messages_of_its_queue(tmp_path: Path, a
     assert "a list of records" in verdict.assumptions["pipe Pipe"]
     assert verdict.counterexample is not None
     assert str(verdict.counterexample.violation.subject) == "sns Publish on told"
+
+
+def test_record_of_kinesis_has_its_data_in_itself(tmp_path: Path) -> None:
+    code = """import base64, boto3, json
+def handler(event, context):
+    for record in event:
+        assert record["partitionKey"] and record["sequenceNumber"] and record["eventSource"] == "aws:kinesis"
+        order = json.loads(base64.b64decode(record["data"]))
+        item = {"id": order["order_id"], "total": order["total"]}
+        boto3.resource("dynamodb").Table("totals").put_item(Item=item)
+"""
+    source = {"Type": "AWS::Kinesis::Stream", "Properties": {"ShardCount": 1}}
+
+    verdict = proved(tmp_path, code, source, {"KinesisStreamParameters": {"StartingPosition": "LATEST"}})
+
+    assert verdict.trigger is Kind.KINESIS
+    assert verdict.effects == {"item in totals": 1}
+
+
+TABLE = {
+    "Type": "AWS::DynamoDB::Table",
+    "Properties": {
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "BillingMode": "PAY_PER_REQUEST",
+        "StreamSpecification": {"StreamViewType": "NEW_AND_OLD_IMAGES"},
+    },
+}
+TOLD = "boto3.client('sns').publish(TopicArn='arn:aws:sns:us-east-1:000000000000:told', Message={})"
+
+
+@pytest.mark.parametrize(
+    ("source", "parameters", "pattern", "read", "effect"),
+    [
+        (
+            {"Type": "AWS::SQS::Queue"}, {},
+            {"body": {"kind": ["order"], "amount": [{"numeric": [">", 100]}]}},
+            "json.loads(record['body'])['id']", 1,
+        ),
+        (
+            TABLE, {"DynamoDBStreamParameters": {"StartingPosition": "LATEST", "BatchSize": 1}},
+            {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"state": {"S": ["paid"]}}}},
+            "record['dynamodb']['NewImage']['pk']['S']", 1,
+        ),
+        (
+            TABLE, {"DynamoDBStreamParameters": {"StartingPosition": "LATEST"}},
+            {"eventName": ["REMOVE"]},
+            "record['dynamodb']['Keys']['pk']['S']", 1,
+        ),
+        (
+            {"Type": "AWS::Kinesis::Stream", "Properties": {"ShardCount": 1}},
+            {"KinesisStreamParameters": {"StartingPosition": "LATEST"}},
+            {"data": {"kind": ["order"]}, "partitionKey": [{"prefix": "a"}]},
+            "json.loads(base64.b64decode(record['data']))['id']", 2,
+        ),
+    ],
+    ids=["queue", "table", "removal", "stream"],
+)  # fmt: skip
+def test_what_is_made_up_passes_the_filter_of_its_pipe(
+    tmp_path: Path, source: dict[str, Any], parameters: dict[str, Any], pattern: dict[str, Any], read: str, effect: int
+) -> None:
+    told = TOLD.format(read)
+    code = f"import base64, json, boto3\ndef handler(event, context):\n    for record in event:\n        {told}\n"
+    filtered = {**parameters, "FilterCriteria": {"Filters": [{"Pattern": json.dumps(pattern)}]}}
+
+    verdict = proved(tmp_path, code, source, filtered)
+
+    assert verdict.effects == {"sns Publish on told": effect}
+    assert "filter" in verdict.assumptions
 
 
 def test_pipe_with_an_input_template_is_left_out_and_told(tmp_path: Path) -> None:
