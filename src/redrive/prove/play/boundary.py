@@ -85,7 +85,7 @@ class Boundary:
             stack.enter_context(answered_http(self.request))
             stack.enter_context(answered_libraries(self.request))
             stack.enter_context(self._state.files.entered(self._state.subject.places))
-            stack.enter_context(answered_sql(self.query, self._connected))
+            stack.enter_context(answered_sql(self.query, self._connected, lambda: self.running_number))
             stack.enter_context(ended_waiters(lambda service: not is_of_engine(service)))
             stack.enter_context(transport.entered())
             yield

@@ -86,7 +86,7 @@ class AsyncConnection:
         del readonly
         if isolation in {"serializable", "repeatable_read"} and not self._connection.in_transaction:
             self._connection.set_isolation_level("SERIALIZABLE")
-        return Transaction(self._block)
+        return Transaction(self._connection)
 
     def is_closed(self) -> bool:
         """Whether it is closed, or lost."""
@@ -231,24 +231,25 @@ class Rows:
 
 
 class Transaction:
-    """A transaction: `async with`, or begun and ended by hand."""
+    """A transaction, or a savepoint within one: `async with`, or begun and ended by hand."""
 
-    def __init__(self, block: Callable[[], AbstractContextManager[object]]) -> None:
-        self._block = block
-        self._open: AbstractContextManager[object] | None = None
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._is_inner = False
 
     async def start(self) -> None:
         """Begin it."""
-        self._open = self._block()
-        self._open.__enter__()
+        self._is_inner = self._connection.in_transaction
+        self._connection.ask("SAVEPOINT redrive_block" if self._is_inner else "BEGIN")
 
     async def commit(self) -> None:
         """Commit it."""
-        self._end(None)
+        self._connection.ask("RELEASE redrive_block" if self._is_inner else "COMMIT")
 
     async def rollback(self) -> None:
         """Undo it."""
-        self._end(_RolledBack())
+        if not self._connection.closed:
+            self._connection.ask("ROLLBACK TO redrive_block" if self._is_inner else "ROLLBACK")
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -257,22 +258,8 @@ class Transaction:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:  # fmt: skip
-        del kind, trace
-        self._end(error)
-
-    def _end(self, error: BaseException | None) -> None:
-        block, self._open = self._open, None
-        if block is None:
-            return
-        try:
-            block.__exit__(None if error is None else type(error), error, None)
-        except BaseException as raised:
-            if raised is not error:
-                raise
-
-
-class _RolledBack(Exception):
-    """A transaction is undone."""
+        del error, trace
+        await (self.commit() if kind is None else self.rollback())
 
 
 async def given(value: T) -> T:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import ModuleType
 from typing import cast
 
@@ -10,7 +10,7 @@ from redrive.prove.process.asyncpg_connection import AsyncConnection
 from redrive.prove.process.asyncpg_errors import error_of, exceptions
 from redrive.prove.process.asyncpg_pool import Pool, Prepare
 from redrive.prove.process.asyncpg_values import AsyncRow
-from redrive.prove.process.sql_connection import Connection, Flavour, database_of
+from redrive.prove.process.sql_connection import Connection, Flavour, RunNumber, database_of
 from redrive.prove.process.sql_exchange import SqlAsk
 
 
@@ -29,7 +29,7 @@ def connection_kinds() -> dict[str, object]:
     return {"Connection": AsyncConnection}
 
 
-def connections(module: ModuleType, ask: SqlAsk, number: Callable[[], int | None]) -> Mapping[str, object]:
+def connections(module: ModuleType, ask: SqlAsk, number: RunNumber, run: RunNumber) -> Mapping[str, object]:
     """What makes connections in place of a module's own."""
 
     flavour = Flavour("asyncpg", "postgres", error_of(module), closes_at_exit=False)
@@ -39,7 +39,7 @@ def connections(module: ModuleType, ask: SqlAsk, number: Callable[[], int | None
         if own is None:
             raise ConnectionRefusedError(111, "Connection refused")
         database = database_of(arguments, named, "postgres")
-        return AsyncConnection(Connection(flavour, ask, database, own, autocommit=True))
+        return AsyncConnection(Connection(flavour, ask, database, own, run, autocommit=True))
 
     async def connect(*arguments: object, **named: object) -> AsyncConnection:
         return made(arguments, named)
