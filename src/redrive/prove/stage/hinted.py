@@ -20,6 +20,8 @@ from redrive.prove.stage.trigger import Kind, Trigger
 _BODY: EventPath = ("Records", 0, "body")
 _DATA: EventPath = ("Records", 0, "kinesis", "data")
 _CHANGE: EventPath = ("Records", 0, "dynamodb")
+_LIST: EventPath = ("Records",)
+"""Where an event that is a list of records has them, as its handler's reading says it."""
 _RECORD: EventPath = ("Records", 0)
 _OUTSIDE = frozenset({("attributes",), ("messageAttributes",)})
 _IMAGES = ("Keys", "NewImage", "OldImage")
@@ -74,7 +76,8 @@ def _of_kinesis(path: EventPath) -> EventPath:
 
 
 def _event(body: str, mends: Sequence[Mend], reading: Reading | None) -> str:
-    return dump_json(overlaid(json.loads(body), mends, reading))
+    event = json.loads(body)
+    return dump_json(overlaid(event, mends, reading, _LIST if isinstance(event, list) else ()))
 
 
 def _record(body: str, mends: Sequence[Mend], reading: Reading | None) -> str:
