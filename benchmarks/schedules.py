@@ -10,7 +10,7 @@ from benchmarks.report import Figure
 from benchmarks.travel import MAY_SEND, ROLE, TRUST
 from redrive.core.limits import Limits
 from redrive.delivery.faults import Fault, add_fault
-from redrive.engine.build import Settings
+from redrive.engine.settings import Settings
 from redrive.store.api import Transaction
 from redrive.testing.world import World
 

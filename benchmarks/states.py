@@ -26,7 +26,7 @@ from benchmarks.startup import HEALTH
 from redrive.core.documents import Document
 from redrive.core.knobs import Knobs
 from redrive.core.limits import Limits
-from redrive.engine.build import Settings
+from redrive.engine.settings import Settings
 from redrive.store.api import Transaction
 from redrive.store.sqlite import SqliteStore
 from redrive.testing.world import World

@@ -56,7 +56,7 @@ NEXT_STEPS = """
 The service is registered nowhere yet, and `make check` fails until it is. Next:
   1. src/redrive/wire/services.py: an entry in SERVICES, in botocore's name of the service, with its protocols.
   2. src/redrive/engine/build.py: an entry in SERVICES, with each module of services/{name}/operations;
-     its workers in build_workers, if there is due work.
+     its workers in engine/workers.py, if there is due work.
   3. Write the operations; give those that random parameters hardly satisfy an example in tests/fuzz/examples.py.
   4. docs/semantics/{name}.md: a row for each rule; `make docs` for the reference.
 What else a service may have is in CONTRIBUTING.md, "A new service".

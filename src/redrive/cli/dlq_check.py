@@ -6,7 +6,6 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 
@@ -22,11 +21,12 @@ from redrive.deadletters.findings import Answer, Row, Tally
 from redrive.deadletters.letter import Letter
 from redrive.deadletters.preflight import LETTERS_OF_BATCH, Preflight
 from redrive.deadletters.triage import Group, Triage
+from redrive.packaging.own_files import FOLDER
 
 REFUSED = 4
 """The exit code if a gate refuses a letter."""
 
-OVERRIDES = Path(".redrive") / "overrides.jsonl"
+OVERRIDES = FOLDER / "overrides.jsonl"
 """Where the reasons stand for which a check passed although a gate refused."""
 
 ERROR_CHARS_MAX = 40

@@ -23,9 +23,10 @@ from redrive.deadletters.execution_keys import KeySource, compiled
 from redrive.deadletters.letter import name_of
 from redrive.deadletters.memories import POWERTOOLS_MEMORY_MS, EffectMemory, LedgerMemory, Memory, PowertoolsMemory
 from redrive.deadletters.preflight import Gates
-from redrive.deadletters.proofs import FILE, read_proofs
+from redrive.deadletters.proofs import read_proofs
 from redrive.deadletters.streams import Streams
 from redrive.handler.ledger import KEEP_S_DEFAULT
+from redrive.packaging.own_files import VERDICTS
 
 _OPTIONS = (
     click.option("--ledger", metavar="TABLE", help="The DynamoDB table of the handler's ledger."),
@@ -83,7 +84,7 @@ class WantedGates:
         memory = _memory(place, keys, now, self.ledger, self.powertools, self.name, self.keep, effects)
         return Gates(
             memory, None if self.parse is None else _parser(self.parse), Streams(place.client, now).finding,
-            sources_of(place, queue), proofs=read_proofs(FILE), retention_ms=_retention_ms(place, queue),
+            sources_of(place, queue), proofs=read_proofs(VERDICTS), retention_ms=_retention_ms(place, queue),
         )  # fmt: skip
 
 

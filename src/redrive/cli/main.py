@@ -6,7 +6,9 @@ interrupted.
 
 from __future__ import annotations
 
+import atexit
 import difflib
+import gc
 import importlib
 import sys
 from typing import Any
@@ -17,6 +19,8 @@ except ImportError:
     sys.exit("The redrive command needs the engine's packages. Install them with: pip install 'redrive[engine]'")
 
 from redrive.core.errors import UserError
+from redrive.core.garbage import not_collected
+from redrive.core.made_code import compiled_once
 from redrive.core.portable import refuse_windows
 
 COMMANDS = {
@@ -72,7 +76,11 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
+        module = COMMANDS[cmd_name][0]
+        if module not in sys.modules:
+            with not_collected(), compiled_once(cmd_name):
+                importlib.import_module(module)
+        command: click.Command = sys.modules[module].command
         return command
 
     def resolve_command(
@@ -92,6 +100,7 @@ class _Commands(click.Group):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
 
     def invoke(self, ctx: click.Context) -> Any:
+        atexit.register(gc.freeze)  # Else Python looks for garbage once more when it ends, which takes up to 0.3 s.
         try:
             refuse_windows()
             return super().invoke(ctx)

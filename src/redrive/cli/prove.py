@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -12,21 +13,26 @@ import click
 from rich.console import Console
 
 from redrive.cli.prove_choices import Choices, choice_options
+from redrive.cli.prove_loading import load_engine
 from redrive.cli.prove_outputs import Outputs, output_options, write_file
 from redrive.cli.prove_progress import (
+    FIRST_RUN,
     INTERRUPTED,
     LIVE_EVERY_MS,
     PROGRESS_EVERY_MS,
     Budget,
+    cropped,
     print_line,
     progress_told_by,
 )
 from redrive.cli.prove_report import print_verdict
+from redrive.cli.prove_targets import entrances_of, shown, targets_of, templates_of
 from redrive.core.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from redrive.packaging.kept import Kept
     from redrive.prove.judge.judge import Invariant
     from redrive.prove.process.subject import NamedSubject
     from redrive.prove.search.options import Options
@@ -36,8 +42,6 @@ if TYPE_CHECKING:
     from redrive.prove.tell.verdict import Verdict
     from redrive.prove.whole import Provable
 
-HANDLERS_MAX = 5
-"""So many handlers without a template are proved one after the other; more are listed."""
 TRIGGERS = (
     "sqs", "fifo", "eventbridge", "schedule", "lambda", "s3", "sns", "kinesis", "dynamodb", "task", "api",
 )  # fmt: skip
@@ -72,7 +76,7 @@ TRIGGERS = (
 @click.option("--stable-results", is_flag=True, help="Have repeated deliveries return what the first one returned.")
 @click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop the search after so many seconds.")
 @click.option("--pass-at", type=click.IntRange(0, 6), metavar="FAULTS", help="Pass if so many faults were complete.")
-@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="How many processes search.")
+@click.option("--jobs", type=click.IntRange(1, 64), help="How many processes search.  [default: one per processor]")
 @click.option("--seed", default=0, show_default=True, help="What ids and the handler's randomness follow from.")
 @click.option("--export", type=click.Path(path_type=Path), help="Write a counterexample as a pytest file.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to print the result.")
@@ -84,7 +88,7 @@ def command(
     is_all: bool, function: str, variables: tuple[str, ...], env_file: Path | None, root: Path | None,
     parameters: tuple[str, ...], config_env: str | None, effects: tuple[str, ...], ignored: tuple[str, ...],
     given: Path | None, ledgers: tuple[str, ...], invariants: tuple[str, ...], stable_results: bool,
-    seconds: float | None, pass_at: int | None, jobs: int, seed: int, export: Path | None, output: str,
+    seconds: float | None, pass_at: int | None, jobs: int | None, seed: int, export: Path | None, output: str,
     outputs: Outputs, choices: Choices,
 ) -> None:  # fmt: skip
     """Search for a history in which a handler of messages or events loses work, repeats it, or leaves it stuck.
@@ -103,15 +107,17 @@ def command(
     of a call: --ignore 'dynamodb:UpdateItem:reports#attempts'.
     """
     _require_one_subject(handler, system, entrance)
-    _load_engine(handler or system or template or Path.cwd().name)
+    templates = templates_of(system or template, is_looked_for=handler is None or bool(function))
+    load_engine(handler or ", ".join(map(shown, templates)) or Path.cwd().name, is_system=system is not None)
     from redrive.prove.calls.given import NOTHING_GIVEN, read_given
     from redrive.prove.project.environment import FILE, pairs_of
     from redrive.prove.search.options import FAULTS_DEFAULT, FAULTS_OF_SYSTEMS, Options
+    from redrive.prove.search.processes import usual_jobs
 
     template = system or template
     _require_template(rule, template)
     given_parameters = pairs_of(parameters, "--parameter")
-    options = Options(
+    options = choices.applied_to(Options(
         faults=(FAULTS_DEFAULT if system is None else FAULTS_OF_SYSTEMS) if faults is None else faults,
         is_system=system is not None, entrance=entrance, seed=seed, template=template,
         trigger=_kind(trigger, event_type, template), function=function,
@@ -119,9 +125,8 @@ def command(
         event_type=event_type, rule=rule, told_events=_saver(save_event), bodies=_bodies(events),
         parameters=_configured(template, config_env) | given_parameters, effects=effects, ignored=ignored,
         ledgers=ledgers, invariants=tuple(map(_invariant, invariants)), stable_results=stable_results,
-        jobs=jobs, given=NOTHING_GIVEN if given is None else read_given(given),
-    )  # fmt: skip
-    options = choices.applied_to(options)
+        jobs=jobs or usual_jobs(), kept=_kept(), given=NOTHING_GIVEN if given is None else read_given(given),
+    ))  # fmt: skip
     _require_searched(pass_at, options.faults)
     budget = Budget(seconds)
 
@@ -134,20 +139,26 @@ def command(
         raise SystemExit(_prove_whole(found, options_for, budget, output, outputs, pass_at))
 
     if system is not None and is_all:
-        prove_each(_entrances(system, options), lambda one: replace(options, entrance=one.entrance, label=one.label))
+        prove_each(entrances_of(system, options), lambda one: replace(options, entrance=one.entrance, label=one.label))
     if handler is None and rule is None and system is None:
-        targets = _targets(template, function, options_of, is_all=is_all)
+        targets = targets_of(templates, options, options_of, is_all=is_all)
         if len(targets) > 1 or is_all:
             prove_each(targets, lambda one: options_of(one.template, one.function, one.label))
         handler = targets[0].handler or None
         options = options_of(targets[0].template, targets[0].function, targets[0].label)
     elif function and template is None:
-        meant = _targets(None, function, options_of, is_all=False)[0]
+        meant = targets_of(templates, options, options_of, is_all=False)[0]
         options = options_of(meant.template, meant.function, meant.label)
     subject = _subject(handler, root)
-    raise SystemExit(
-        _prove_one(subject, options, budget, outputs, choices, output=output, export=export, pass_at=pass_at)
-    )
+    code = _prove_one(subject, options, budget, outputs, choices, output=output, export=export, pass_at=pass_at)
+    raise SystemExit(code)
+
+
+def _kept() -> Kept:
+    """The place in this project where results are kept that follow from their input alone."""
+    from redrive.packaging.kept import KeptInProject
+
+    return KeptInProject(Path.cwd())
 
 
 def _bodies(files: Sequence[Path]) -> tuple[str, ...] | None:
@@ -194,13 +205,12 @@ def _prove_one(
     """Prove one handler, and print the verdict; returns the exit code."""
     from redrive.cli.prove_result import refused, result_of
     from redrive.core.clock import monotonic_ms
-    from redrive.prove.tell.export import as_test
     from redrive.prove.tell.result import exit_code
 
     console = Console(stderr=True)
     begun_at = monotonic_ms()
-    with budget.interruptible(), console.status("the first run, in which nothing goes wrong") as status:
-        live = progress_told_by(status.update, LIVE_EVERY_MS)
+    with budget.interruptible(), console.status(FIRST_RUN) as status:
+        live = progress_told_by(lambda text: status.update(cropped(text, console.width)), LIVE_EVERY_MS)
         progress = live if console.is_terminal else progress_told_by(print_line, PROGRESS_EVERY_MS)
         try:
             verdict = _proved(subject, options, progress, budget.begin())
@@ -215,6 +225,8 @@ def _prove_one(
     outputs.write([result])
     _record([result])
     if verdict.counterexample is not None and export is not None:
+        from redrive.prove.tell.export import as_test
+
         write_file(export, as_test(verdict, options, file=export, root=None if subject is None else subject.root))
         click.echo(f"The history is in {export}: a test that fails until the handler is mended.", err=True)
     is_accepted = choices.accept(verdict, options)
@@ -231,21 +243,15 @@ def _record(results: Sequence[Result]) -> None:
 def _proved(
     subject: NamedSubject | None, options: Options, progress: Progress, may_go_on: Callable[[], bool]
 ) -> Verdict:  # fmt: skip
+    from redrive.prove.process.garbage import seldom_collected
     from redrive.prove.proving import prove
-    from redrive.prove.system.proving import prove_system
 
-    if options.is_system:
-        return prove_system(options, progress=progress, may_go_on=may_go_on)
-    return prove(subject, options, progress=progress, may_go_on=may_go_on)
+    with seldom_collected():
+        if options.is_system:
+            from redrive.prove.system.proving import prove_system
 
-
-def _load_engine(subject: object) -> None:
-    """Import the engine, and say so: it has all services, which takes a second."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        click.echo(f"proving {subject}", err=True)
-    with console.status("loading the engine"):
-        import_module("redrive.prove.search.options")
+            return prove_system(options, progress=progress, may_go_on=may_go_on)
+        return prove(subject, options, progress=progress, may_go_on=may_go_on)
 
 
 def _require_one_subject(handler: str | None, system: Path | None, entrance: str | None) -> None:
@@ -285,51 +291,6 @@ def _subject(handler: str | None, root: Path | None) -> NamedSubject | None:
     return None if handler is None else subject_of(handler, Path.cwd(), imports=root)
 
 
-def _targets(
-    template: Path | None, function: str, options_of: Callable[[Path | None, str], Options], *, is_all: bool
-) -> list[Provable]:
-    """What is to be proved if no handler is named: the functions of the project, or its handlers. Errors: UserError."""
-    from redrive.prove.project.finding import find_templates, hint_for
-    from redrive.prove.whole import chosen_target, handler_targets, targets_of
-
-    here = Path.cwd()
-    templates = find_templates(here) if template is None else [template]
-    targets = targets_of(templates, lambda file: options_of(file, "").parameters)
-    if function:
-        return [chosen_target(targets, function)]
-    if targets:
-        if template is None:
-            names = ", ".join(str(file.relative_to(here)) for file in templates if file.is_relative_to(here))
-            click.echo(f"Found {names} with {len(targets)} function{'s' if len(targets) > 1 else ''}.", err=True)
-        return targets
-    hint = hint_for(here) if template is None else f"The template {template} has no function."
-    handlers = handler_targets(here)
-    if not handlers:
-        raise UserError(
-            f"There is nothing to prove. {hint}".strip(),
-            next_step="Name a handler as module:function, or path/to/file.py:function.", exit_code=2,
-        )  # fmt: skip
-    if len(handlers) > HANDLERS_MAX and not is_all:
-        commands = "".join(f"\n    {one.command}" for one in handlers)
-        raise UserError(
-            f"{hint} No template was found, and {len(handlers)} handlers were.".strip(),
-            next_step=f"Prove one of them, or all with --all:{commands}", exit_code=2,
-        )  # fmt: skip
-    if hint:
-        click.echo(f"{hint} Meanwhile its handlers are proved as they are.", err=True)
-    return handlers
-
-
-def _entrances(system: Path, options: Options) -> list[Provable]:
-    """What is to be proved of a system: each place where an event comes in. Errors: UserError."""
-    from redrive.prove.system.proving import entrances_of
-    from redrive.prove.whole import Provable
-
-    found = entrances_of(options)
-    click.echo(f"Found {system} with {len(found)} entrance{'s' if len(found) != 1 else ''}.", err=True)
-    return [Provable(one.told, system, entrance=one.name, fed_by=one.way.value) for one in found]
-
-
 def _prove_whole(
     targets: Sequence[Provable], options_of: Callable[[Provable], Options], budget: Budget, output: str,
     outputs: Outputs, pass_at: int | None,
@@ -350,10 +311,14 @@ def _prove_whole(
     with budget.interruptible(), console.status("") as status:
 
         def progress(target: Provable) -> Progress:
-            status.update(target.label)
-            if console.is_terminal:
-                return progress_told_by(lambda text: status.update(f"{target.label}: {text}"), LIVE_EVERY_MS)
-            return progress_told_by(print_line, PROGRESS_EVERY_MS)
+            if not console.is_terminal:
+                return progress_told_by(print_line, PROGRESS_EVERY_MS)
+
+            def show(text: str) -> None:
+                status.update(cropped(f"{target.label}: {text}", console.width))
+
+            show(FIRST_RUN)
+            return progress_told_by(show, LIVE_EVERY_MS)
 
         rows = prove_all(
             targets, options_of, now_ms=monotonic_ms, progress=progress, may_go_on=budget.begin, told=tell,
@@ -367,13 +332,10 @@ def _prove_whole(
 
 
 def _invariant(name: str) -> Invariant:
-    import importlib
-    import sys
-
     module, _, function = name.partition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:
-        found: Invariant = getattr(importlib.import_module(module), function)
+        found: Invariant = getattr(import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
         raise UserError(
             f"The invariant {name!r} cannot be found: {error}.", next_step="Write it as module:function.", exit_code=2

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
+from rich.markup import escape
 
 from redrive.core.clock import SECOND_MS, monotonic_ms
 
@@ -21,6 +22,9 @@ LIVE_EVERY_MS = 100
 PROGRESS_EVERY_MS = 10_000
 """The time between two lines of progress, if there is no terminal."""
 INTERRUPTED = 130
+FIRST_RUN = "the first run, in which nothing goes wrong"
+"""What is told before the search begins."""
+_SPINNER_COLUMNS = 2
 _STOPPING = b"\nredrive: stopping after this history. Ctrl-C again stops at once, without a result.\n"
 _STDERR = 2
 
@@ -70,6 +74,12 @@ def progress_told_by(say: Callable[[str], None], every_ms: int) -> Progress:
             say(_told(faults, histories, now - began_at, trying))
 
     return passed
+
+
+def cropped(text: str, columns: int) -> str:
+    """A text in one line of a terminal, behind a spinner: a live line that wraps cannot be drawn over."""
+    room = columns - _SPINNER_COLUMNS
+    return escape(text if len(text) <= room else f"{text[: room - 1]}…")
 
 
 def print_line(text: str) -> None:

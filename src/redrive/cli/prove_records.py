@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from redrive.core.clock import Instant, format_instant
 from redrive.core.documents import Document
 from redrive.core.errors import UserError
-from redrive.deadletters.proofs import FILE
 from redrive.packaging.files import archive_of, files_of
+from redrive.packaging.own_files import VERDICTS, make_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,13 +34,10 @@ def record_verdicts(results: Sequence[Result], directory: Path, at: Instant) -> 
     found = [one for result in results if (one := _record_of(result, directory, at)) is not None]
     if not found:
         return
-    file = directory / FILE
+    file = directory / VERDICTS
     kept = [one for one in _earlier(file) if all(_key(one) != _key(new) for new in found)]
     with contextlib.suppress(OSError):
-        file.parent.mkdir(exist_ok=True)
-        ignored = file.parent / ".gitignore"
-        if not ignored.exists():
-            ignored.write_text("*\n", "utf-8")
+        make_folder(directory)
         partial = file.with_suffix(".json.new")
         partial.write_text(json.dumps({"verdicts": [*kept, *found]}, indent=2, ensure_ascii=False) + "\n", "utf-8")
         partial.replace(file)

@@ -14,7 +14,7 @@ from redrive.core.errors import UserError
 from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits, Rates
 from redrive.core.log import LineLog
-from redrive.engine.build import Settings
+from redrive.engine.settings import Settings
 from redrive.gateway.keys import VARIABLE, read_keys
 from redrive.gateway.server import Options, Server
 from redrive.services.scheduler.model.executions import ExecutionIds

@@ -19,8 +19,6 @@ from redrive.core.errors import UserError
 from redrive.deadletters.findings import Answer, Finding
 from redrive.deadletters.targets import FunctionState, instant_of
 
-FILE = Path(".redrive") / "verdicts.json"
-
 GOOD = frozenset({"proved", "safe"})
 """Verdicts under which a handler neither loses nor repeats work within the bounds of the search."""
 BAD = frozenset({"loses", "repeats", "defect", "refuted"})

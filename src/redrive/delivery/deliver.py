@@ -8,7 +8,8 @@ then continues there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import assert_never
 
 from redrive.core.clock import MINUTE_MS, Instant
@@ -42,6 +43,8 @@ from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
 
 LEASE_FLOOR_MS = MINUTE_MS
 
+NO_SOURCES: Mapping[str, Callable[[], Source]] = MappingProxyType({})
+
 PUT_OFF_MS = 8 * MINUTE_MS
 """How long a delivery waits after a defect in redrive. A newer redrive may be able to settle it."""
 
@@ -61,12 +64,18 @@ class DeliveryWorker:
     upkeep = False
 
     def __init__(
-        self, sources: Sequence[Source], log: Log, *, per_claim: int = PRODUCTION.deliveries_per_claim
+        self, sources: Sequence[Source], log: Log, *, per_claim: int = PRODUCTION.deliveries_per_claim,
+        late: Mapping[str, Callable[[], Source]] = NO_SOURCES,
     ) -> None:  # fmt: skip
-        """`per_claim`: the maximum number of deliveries inside the store in one claim."""
+        """`per_claim`: the maximum number of deliveries inside the store in one claim.
+
+        `late` are sources that are made with the first of their deliveries, by their names. Their leases are no longer
+        than the longest of `sources`.
+        """
         self._log = log
         self._per_claim = per_claim
-        self._sources: Mapping[str, Source] = {source.name: source for source in sources}
+        self._sources = {source.name: source for source in sources}
+        self._late = late
         self._lease_ms = max([LEASE_FLOOR_MS, *(source.lease_ms for source in sources)])
 
     def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
@@ -290,9 +299,13 @@ class DeliveryWorker:
 
     def _source(self, delivery: Delivery) -> Source:
         source = self._sources.get(delivery.source)
-        if source is None:
+        if source is not None:
+            return source
+        make = self._late.get(delivery.source)
+        if make is None:
             raise Bug(f"no source is named {delivery.source}")
-        return source
+        # Two threads may both make one; all deliveries get the same.
+        return self._sources.setdefault(delivery.source, make())
 
 
 def _end(

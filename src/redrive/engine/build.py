@@ -3,67 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from redrive.core.knobs import PRODUCTION, Knobs
-from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits, Rates
 from redrive.core.log import Log
-from redrive.delivery.deliver import DeliveryWorker
 from redrive.delivery.outside.invocation import Invoker
-from redrive.delivery.sources.source import Source
-from redrive.delivery.upkeep.cleaning import CleaningWorker
-from redrive.delivery.upkeep.metrics import ALARM_TIMER, HIGH_RESOLUTION_TIMER, MetricsWorker
-from redrive.delivery.upkeep.worker import UpkeepWorker
-from redrive.delivery.worker import Worker
-from redrive.engine.ageing import AGEING
 from redrive.engine.engine import Engine, Runner
 from redrive.engine.faults import FaultyInvoker
 from redrive.engine.registry import Registry
 from redrive.engine.services import BoundServices
-from redrive.engine.streams import STREAM_SOURCES
+from redrive.engine.settings import DEFAULTS, Settings
+from redrive.engine.workers import build_workers
 from redrive.invoke.http_calls import HttpCalls
-from redrive.services.cloudformation.workers.macros import MacroWorker
-from redrive.services.cloudformation.workers.stacks import StackWorker
-from redrive.services.cloudwatch.source import CloudWatchSource
-from redrive.services.cloudwatch.workers.alarms import SETTLING_MS, AlarmWorker
-from redrive.services.cloudwatch.workers.composites import CompositeWorker
-from redrive.services.cloudwatch.workers.mutes import MuteWorker
-from redrive.services.dynamodb.destinations import DestinationSource
-from redrive.services.dynamodb.workers.backfill import BackfillWorker
-from redrive.services.dynamodb.workers.expiry import ExpiryWorker
-from redrive.services.events.api_calls import ApiCalls
-from redrive.services.events.source import EventsSource
-from redrive.services.events.workers.connections import ConnectionWorker
-from redrive.services.events.workers.replays import ReplayWorker
-from redrive.services.events.workers.schedules import RuleScheduleWorker
 from redrive.services.iam.warnings import log_unknown
-from redrive.services.kms.workers.keys import KeyWorker
-from redrive.services.lambda_.queue_events import QueueEvents
-from redrive.services.lambda_.source import LambdaSource
 from redrive.services.lambda_.urls import serve_url
-from redrive.services.lambda_.workers.mappings import MappingWorker
-from redrive.services.lambda_.workers.streams import StreamMappingWorker
-from redrive.services.logs.subscriptions import SubscriptionSource
-from redrive.services.logs.workers.queries import QueryWorker
 from redrive.services.s3.pages import judge_page
-from redrive.services.s3.source import S3Source
-from redrive.services.s3.workers.lifecycle import LifecycleWorker
 from redrive.services.scheduler.misspellings import log_misspellings
-from redrive.services.scheduler.model.executions import ExecutionIds
-from redrive.services.scheduler.source import SchedulerSource
-from redrive.services.scheduler.workers.schedules import GroupDeletionWorker, ScheduleWorker
-from redrive.services.secretsmanager.workers.deletions import SecretDeletionWorker
-from redrive.services.secretsmanager.workers.rotations import RotationWorker
-from redrive.services.sns.source import SnsSource
-from redrive.services.sns.workers.replays import SnsReplayWorker
-from redrive.services.sqs.executions import executions_of
-from redrive.services.sqs.sampler import QueueSampler
-from redrive.services.sqs.visibility import count_visible, next_visible
-from redrive.services.sqs.workers.move_tasks import MoveTaskWorker
-from redrive.services.stepfunctions.source import StatesSource
-from redrive.services.stepfunctions.workers.executions import ExecutionWorker
-from redrive.services.stepfunctions.workers.map_runs import MapRunWorker
 from redrive.store.api import Store
 from redrive.wire.model.files import Models
 
@@ -263,29 +218,6 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How an engine differs from AWS on purpose.
-
-    `limits`: whether quotas apply. `strict_templates`: whether an unknown property of a resource type fails the stack,
-    as on AWS; if False, it is left out with a warning in the stack's events (docs/decisions/0009). `on_unknown`: how
-    stacks handle resource types and properties that AWS has and redrive does not serve (0013). `execution_ids`: whether
-    a schedule's execution has one id, or each of its attempts has its own. `called_hosts`: the hosts beyond this
-    machine that API destinations, and the authorization endpoints of connections, may call. `rates`: whether requests
-    per second are also limited in virtual time.
-    """
-
-    limits: Limits = Limits.STRICT
-    strict_templates: bool = False
-    execution_ids: ExecutionIds = ExecutionIds.PER_OCCURRENCE
-    on_unknown: OnUnknown = OnUnknown.REFUSE
-    called_hosts: frozenset[str] = frozenset()
-    rates: Rates = Rates.REAL_TIME
-
-
-DEFAULTS = Settings()
-
-
 def build_engine(
     store: Store, *, run: Runner, models: Models, invoker: Invoker, log: Log, settings: Settings = DEFAULTS,
     real_time: bool = False, knobs: Knobs = PRODUCTION,
@@ -313,54 +245,3 @@ def bind_registry(
     bound = BoundServices(registry, limits=settings.limits, has_rates=has_rates, on_unknown=settings.on_unknown)
     store.bind(bound)
     return registry
-
-
-def build_workers(
-    log: Log, settings: Settings = DEFAULTS, knobs: Knobs = PRODUCTION, *, real_time: bool = False
-) -> list[Worker]:
-    """All workers of an engine. Each engine over a store needs its own."""
-    sources: list[Source] = [
-        # One for each kind of source, in alphabetical order.
-        CloudWatchSource(),
-        DestinationSource(),
-        EventsSource(ApiCalls()),
-        LambdaSource(),
-        S3Source(),
-        SchedulerSource(settings.execution_ids),
-        SnsSource(),
-        StatesSource(),
-        SubscriptionSource(),
-    ]
-    settling_ms = SETTLING_MS if real_time else 0
-    queues = QueueEvents(next_visible=next_visible, count_visible=count_visible, executions_of=executions_of)
-    return [
-        DeliveryWorker(sources, log, per_claim=knobs.deliveries_per_claim),
-        # In alphabetical order.
-        AlarmWorker(ALARM_TIMER, settling_ms=settling_ms, per_claim=knobs.alarms_per_claim),
-        AlarmWorker(HIGH_RESOLUTION_TIMER, settling_ms=settling_ms, per_claim=knobs.alarms_per_claim),
-        BackfillWorker(per_claim=knobs.items_indexed_per_claim),
-        CleaningWorker(),
-        CompositeWorker(per_claim=knobs.alarms_per_claim),
-        ConnectionWorker(),
-        ExecutionWorker(log),
-        ExpiryWorker(),
-        GroupDeletionWorker(),
-        KeyWorker(),
-        LifecycleWorker(),
-        MacroWorker(),
-        MapRunWorker(log),
-        MappingWorker([queues], log),
-        MetricsWorker([QueueSampler()]),
-        MoveTaskWorker(),
-        MuteWorker(per_claim=knobs.alarms_per_claim),
-        QueryWorker(log),
-        ReplayWorker(per_claim=knobs.events_replayed_per_claim),
-        RotationWorker(),
-        RuleScheduleWorker(per_claim=knobs.occurrences_per_claim),
-        ScheduleWorker(per_claim=knobs.occurrences_per_claim),
-        SecretDeletionWorker(),
-        SnsReplayWorker(),
-        StackWorker(is_strict=settings.strict_templates, real_time=real_time),
-        StreamMappingWorker(STREAM_SOURCES, log),
-        UpkeepWorker(AGEING, per_claim=knobs.rows_swept_per_claim),
-    ]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
@@ -26,6 +29,8 @@ from redrive.wire.model.shapes import OperationModel
 from redrive.wire.model.validate import Validator
 
 Implementation = Callable[..., Answer]
+
+_NAMED = re.compile(r"""^@\w*operation\("(\w+)"\)""", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,8 @@ class Unserved(ServiceError):
 class Registry:
     """The implementation of each operation.
 
-    A service's modules are imported, and its model is read, when the service is first used. Startup does neither.
+    A module is imported when one of its operations is first used, and a service's model is read then. Startup does
+    neither.
     """
 
     def __init__(self, models: Models, services: Mapping[str, Sequence[str]]) -> None:
@@ -194,6 +200,16 @@ class Registry:
             raise ServiceError("UnknownOperationException", what, http_status=501) from None
         return entry.implementation(tx, caller, **given)
 
+    def _implementation(self, service: str, operation: str) -> Implementation | None:
+        """The implementation of an operation. Imports its module alone, if the module's text tells."""
+        if service not in self._implementations:
+            for module in self._modules.get(service, ()):
+                if operation in operations_named(module):
+                    found = collect((importlib.import_module(module),)).get(operation)
+                    if found is not None:
+                        return found
+        return self._of_service(service).get(operation)
+
     def _of_service(self, service: str) -> Mapping[str, Implementation]:
         """The implementations of a service's operations; empty if the service does not exist."""
         found = self._implementations.get(service)
@@ -204,7 +220,7 @@ class Registry:
         return found
 
     def _checked(self, service: str, operation: str) -> Entry:
-        implementation = self._of_service(service).get(operation)
+        implementation = self._implementation(service, operation)
         if implementation is None:
             raise Unserved(service, operation)
         model = self._models.service(service).operations.get(operation)
@@ -232,6 +248,17 @@ def collect(modules: Sequence[ModuleType]) -> Mapping[str, Implementation]:
             if name is not None and getattr(value, "__module__", None) == module.__name__:
                 found[name] = value
     return found
+
+
+@functools.cache
+def operations_named(module: str) -> frozenset[str]:
+    """The operations that a module seems to have, by its text, without importing it; none if there is no text."""
+    spec = importlib.util.find_spec(module)
+    try:
+        text = Path(spec.origin).read_text("utf-8") if spec is not None and spec.origin is not None else ""
+    except OSError:
+        text = ""
+    return frozenset(_NAMED.findall(text))
 
 
 def differences(implementation: Implementation, model: OperationModel) -> list[str]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from redrive.core.arn import Arn
 from redrive.core.clock import Instant
+from redrive.core.connected_calls import ConnectedCall
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
-from redrive.core.scope import Caller
+from redrive.core.own_events import OwnEvent
+from redrive.core.scope import Caller, Scope
 from redrive.delivery.digesting import digests_of_pieces, knowing, pieces_in
 from redrive.delivery.operation import (
     Answer,
@@ -23,40 +25,29 @@ from redrive.delivery.operation import (
     StreamedOutside,
     Wait,
 )
-from redrive.delivery.sources.stream_sources import StartingPoint, StreamSource
+from redrive.delivery.sources.stream_sources import StartingPoint
 from redrive.engine.registry import Registry
-from redrive.engine.streams import STREAM_SOURCES
-from redrive.services.events import connected, own_events
 from redrive.services.iam import access
-from redrive.services.logs import vending
 from redrive.services.sqs import sending
 from redrive.store.api import Transaction
 
 
 class BoundServices:
-    """Implements store.api.Services."""
+    """Implements store.api.Services. What few engines need is imported where it is called."""
 
     assume_role = staticmethod(access.assume_role)
     authorize = staticmethod(access.authorize)
     holder_id = staticmethod(access.holder_id)
-    connection = staticmethod(connected.connection)
-    connection_refused = staticmethod(connected.connection_refused)
-    publish_event = staticmethod(own_events.publish_event)
-    publish_read_call = staticmethod(own_events.publish_read_call)
     announce_queues = staticmethod(sending.announce_queues)
     send_to_queues = staticmethod(sending.send_to_queues)
-    vend_logs = staticmethod(vending.vend_logs)
-    vended_log_types = staticmethod(vending.vended_log_types)
     user_of = staticmethod(access.user_of)
 
     def __init__(
         self, registry: Registry, *, limits: Limits = Limits.STRICT, has_rates: bool = False,
         on_unknown: OnUnknown = OnUnknown.REFUSE,
-        streams: Sequence[StreamSource] = STREAM_SOURCES,
     ) -> None:  # fmt: skip
         self.limits = limits
         self.has_rates = has_rates
-        self._streams = {source.service: source for source in streams}
         self.on_unknown = on_unknown
         self._registry = registry
 
@@ -110,11 +101,52 @@ class BoundServices:
         self._registry.record_inner(tx, caller, service, operation, params, answer)
         return answer
 
+    def publish_event(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
+        """Tell the default bus what a service has to say."""
+        from redrive.services.events import own_events
+
+        own_events.publish_event(tx, scope, make)
+
+    def publish_read_call(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
+        """The same for the record of a call that only read."""
+        from redrive.services.events import own_events
+
+        own_events.publish_read_call(tx, scope, make)
+
+    def vended_log_types(self, tx: Transaction, resource_arn: str) -> frozenset[str]:
+        """The types of logs of a resource that anybody takes."""
+        from redrive.services.logs import vending
+
+        return vending.vended_log_types(tx, resource_arn)
+
+    def vend_logs(
+        self, tx: Transaction, resource_arn: str, stream: str, records: Mapping[str, Sequence[Document]]
+    ) -> None:  # fmt: skip
+        """Write records of a resource where deliveries of logs say."""
+        from redrive.services.logs import vending
+
+        vending.vend_logs(tx, resource_arn, stream, records)
+
+    def connection(self, tx: Transaction, caller: Caller, arn: str) -> ConnectedCall | None:
+        """What a connection adds to a call over HTTP."""
+        from redrive.services.events import connected
+
+        return connected.connection(tx, caller, arn)
+
+    def connection_refused(self, tx: Transaction, arn: str, headers: Sequence[tuple[str, str]]) -> None:
+        """Have a connection's token renewed."""
+        from redrive.services.events import connected
+
+        connected.connection_refused(tx, arn, headers)
+
     def begin_reading(
         self, tx: Transaction, caller: Caller, stream_arn: str, start: str, at: Instant | None
     ) -> Mapping[str, int]:
         """The shards of a stream, with the positions of a new reader."""
-        source = self._streams.get(Arn.parse(stream_arn).service)
+        from redrive.engine.streams import STREAM_SOURCES
+
+        service = Arn.parse(stream_arn).service
+        source = next((one for one in STREAM_SOURCES if one.service == service), None)
         if source is None:
             raise ServiceError("ResourceNotFoundException", f"Stream not found: {stream_arn}")
         shards = source.shards(tx, caller, stream_arn)

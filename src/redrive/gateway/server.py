@@ -31,7 +31,7 @@ from redrive.core.log import Log
 from redrive.core.portable import IS_FORCED
 from redrive.core.sessions import Issuer
 from redrive.engine.bring_near import bring_near
-from redrive.engine.build import DEFAULTS, Settings, build_engine
+from redrive.engine.build import build_engine
 from redrive.engine.driver import Driver, RealTime, VirtualDrive
 from redrive.engine.engine import Engine, Runner
 from redrive.engine.first_trail import begin_trail
@@ -39,6 +39,7 @@ from redrive.engine.keys import is_any_key_active
 from redrive.engine.node import Facts, ServerNode
 from redrive.engine.node_store import StoreFile
 from redrive.engine.provisioning import Provisioning
+from redrive.engine.settings import DEFAULTS, Settings
 from redrive.gateway.admin import Admin
 from redrive.gateway.app import App
 from redrive.gateway.chain import Gateway

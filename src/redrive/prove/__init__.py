@@ -48,6 +48,10 @@ The rooms, top to bottom; a room imports only rooms below it:
                events.py     the events of a leg, as values
                environments.py  the execution environments of a history, and which of them a run is in
                variables.py  the environment variables of the process and of each run
+               asked.py      a call of a client, made ready once; the ways on which calls proceed
+               reply.py      what a run is told of a call, and how the code is given it
+               reading.py    answers as botocore reads them
+               written.py    requests as botocore writes them
                transport.py  how a call is answered: shortened for the search, or through the whole wire
                strikes.py    the calls of a leg in order, and the faults that strike at them
                web.py        answers to requests over HTTP, and their faults
@@ -61,6 +65,7 @@ The rooms, top to bottom; a room imports only rooms below it:
     stage      stage.py      an engine in memory and virtual time whose state can be saved and restored
                ids.py        the ids of a history, and which of them do not matter any more
                contents.py   the contents of the engine's tables, and what was answered where they were the same
+               question.py   a question to the engine, as a value
                tape.py       the engine's answers on a leg, for legs with the same beginning
                others.py     another message, worked on while the first one is
                trigger.py    the queue, dead-letter queue, mapping and function in front of the handler, and its event
@@ -81,6 +86,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                reports.py    whether a mapping has ReportBatchItemFailures, as the handler's answers say
                inputs.py     what a function is invoked with by a topic, a schedule, a task or an API
                template.py   the same from a CloudFormation template
+               deployed.py   a template on a stage: deployed once, and put into further stages
                invoked.py    of a template the function that a rule invokes
                fed.py        the same for topics, buckets, schedules, tasks and APIs
                state_machines.py  the tasks of a template's state machines

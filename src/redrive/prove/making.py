@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
 
 from redrive.core.documents import Document
@@ -41,6 +42,7 @@ from redrive.prove.search.rehearsing import Asked, Setting, provided, rehearse, 
 from redrive.prove.stage.called import called_event
 from redrive.prove.stage.chosen import Chosen, chosen
 from redrive.prove.stage.deliveries import TRIGGER, kind_for, kind_of_event, sample_message
+from redrive.prove.stage.deployed import Deployments
 from redrive.prove.stage.envelopes import is_of_fifo
 from redrive.prove.stage.filtered import with_filters
 from redrive.prove.stage.furnished import furnish
@@ -163,6 +165,7 @@ class _Maker:
         self.improvised: Improvised | None = None
         self.asked = Asked()
         self._web: Document = {}
+        self._deployments = Deployments()
 
     def options_with(self, hints: Hints) -> Options:
         """The options with the answers of others that were changed."""
@@ -227,7 +230,7 @@ class _Maker:
             made = _sample(replace(options, trigger=kind), self._wanted("", None), self.file)
             return called_event(feed, made.texts) if options.bodies is None else made.texts, made.guesses
 
-        declared = _declared(stage, meant, options, self._wanted, of_kind, sample)
+        declared = _declared(stage, meant, options, self._deployments, self._wanted, of_kind, sample)
         if self._subject is None:
             performance.subject = _inline(stage, declared, meant.template.file, self._directory)
         return declared.trigger
@@ -259,26 +262,28 @@ def _meant(subject: Subject | None, options: Options, directory: Path) -> Chosen
         return None
     return chosen(
         options.template, options.parameters, subject, directory, logical_id=options.function, kind=options.trigger,
-        rule=options.rule,
+        rule=options.rule, kept=options.kept,
     )  # fmt: skip
 
 
 def _declared(
-    stage: Stage, meant: Chosen, options: Options, wanted: Callable[[str, Path | None], Wanted], of_kind: Sample,
-    sample: _Given,
+    stage: Stage, meant: Chosen, options: Options, deployments: Deployments,
+    wanted: Callable[[str, Path | None], Wanted], of_kind: Sample, sample: _Given,
 ) -> Declared:  # fmt: skip
     """The trigger in front of the handler, from a template."""
     if meant.is_bare:
-        return bare_trigger(stage, meant.template, lambda: _usual(stage, options, sample, wanted("", None)))
+        usual = partial(_usual, stage, options, sample, wanted("", None))
+        return bare_trigger(stage, meant.template, usual, deployments)
     if meant.function is not None and options.rule is None:
         return function_trigger(
-            stage, meant.template, meant.function, options.bodies, wanted=wanted("", None), kind=options.trigger,
-            sample=of_kind,
+            stage, meant.template, meant.function, options.bodies, deployments=deployments, wanted=wanted("", None),
+            kind=options.trigger, sample=of_kind,
         )  # fmt: skip
     name = "" if meant.subject is None else meant.subject.name
     return declared_trigger(
-        stage, meant.template, name, options.bodies, wanted=wanted, kind=options.trigger, rule=options.rule
-    )
+        stage, meant.template, name, options.bodies, deployments=deployments, wanted=wanted, kind=options.trigger,
+        rule=options.rule,
+    )  # fmt: skip
 
 
 def _usual(stage: Stage, options: Options, sample: _Given, wanted: Wanted) -> Trigger:
@@ -348,6 +353,7 @@ def _sample(options: Options, wanted: Wanted, file: FileContent) -> _Given:
 def _wanted(subject: Subject | None, options: Options) -> Callable[[str, Path | None], Wanted]:
     """What the event of a handler is like, by what it reads. Without a subject, the code of a template is read."""
 
+    @cache  # Each world of a rehearsal asks, and the code stays as it is.
     def wanted(handler: str, directory: Path | None) -> Wanted:
         reading, file = None, None
         if isinstance(subject, NamedSubject):

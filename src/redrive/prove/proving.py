@@ -8,10 +8,11 @@ from pathlib import Path
 
 from redrive.core.errors import Bug, UserError
 from redrive.prove.making import performed_with, prepared
+from redrive.prove.play.asked import TELLING_SERVICES
 from redrive.prove.play.events import Event
 from redrive.prove.play.faults import History, Leg, Strike
 from redrive.prove.play.performance import Performance
-from redrive.prove.play.transport import TELLING_SERVICES, Short, Transport, Wire
+from redrive.prove.play.transport import Short, Transport, Wire
 from redrive.prove.process.garbage import seldom_collected
 from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.project.packages import shortly

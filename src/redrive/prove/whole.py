@@ -9,6 +9,7 @@ from pathlib import Path
 
 from redrive.core.clock import SECOND_MS
 from redrive.core.errors import UserError
+from redrive.packaging.kept import NOTHING_KEPT, Kept
 from redrive.prove.process.subject import NamedSubject, subject_of
 from redrive.prove.project.finding import HandlerFile, find_handlers
 from redrive.prove.project.packages import shortly
@@ -94,13 +95,15 @@ class Row:
         }
 
 
-def targets_of(templates: Sequence[Path], parameters: Callable[[Path], Mapping[str, str]]) -> list[Provable]:
+def targets_of(
+    templates: Sequence[Path], parameters: Callable[[Path], Mapping[str, str]], kept: Kept = NOTHING_KEPT
+) -> list[Provable]:  # fmt: skip
     """The functions of templates and of those nested in them. Errors: UserError, if the only template is unreadable."""
     found: list[Provable] = []
     for template in templates:
         prefix = f"{shortly(template)}: " if len(templates) > 1 else ""
         try:
-            found += _targets_of(template, prefix, parameters(template), 0)
+            found += _targets_of(template, prefix, parameters(template), 0, kept)
         except UserError as error:
             if len(templates) == 1:
                 raise
@@ -108,8 +111,10 @@ def targets_of(templates: Sequence[Path], parameters: Callable[[Path], Mapping[s
     return found
 
 
-def _targets_of(template: Path, prefix: str, parameters: Mapping[str, str], depth: int) -> list[Provable]:
-    read = read_template(template, parameters, SCOPE)
+def _targets_of(
+    template: Path, prefix: str, parameters: Mapping[str, str], depth: int, kept: Kept
+) -> list[Provable]:  # fmt: skip
+    read = read_template(template, parameters, SCOPE, kept)
     found = [
         Provable(f"{prefix}{one.logical_id}", template, one.logical_id, one.feed.told, runtime=one.runtime)
         for one in read.functions
@@ -117,7 +122,7 @@ def _targets_of(template: Path, prefix: str, parameters: Mapping[str, str], dept
     found += [Provable(f"{prefix}{name}", template, name, refused=why) for name, why in read.refused.items()]
     for name, nested in read.nested.items() if depth < _NESTED_MAX else ():
         try:
-            found += _targets_of(nested, f"{prefix}{name}/", {}, depth + 1)
+            found += _targets_of(nested, f"{prefix}{name}/", {}, depth + 1, kept)
         except UserError as error:
             found.append(Provable(f"{prefix}{name}", nested, refused=str(error)))
     return found

@@ -12,8 +12,9 @@ import boto3
 
 from redrive.core.clock import Instant
 from redrive.prove.effects.contents import Left
+from redrive.prove.play.asked import ENDPOINT_URL
 from redrive.prove.play.performance import Performance
-from redrive.prove.play.transport import ENDPOINT_URL, Short, Transport
+from redrive.prove.play.transport import Short, Transport
 from redrive.prove.process.subject import Subject
 from redrive.prove.process.threads import Unordered
 from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, left_elsewhere

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from redrive.core.clock import Clock
 from redrive.core.entropy import Entropy
+from redrive.store.api import NO_PARAMS, Step, answer_of
 from redrive.store.connection import SqliteDatabase
 from redrive.store.database import Params, Row
 from redrive.store.observed import GroupedTimers, NoAttempts, NoRuns, ObservedResources
@@ -21,6 +22,7 @@ from redrive.store.queries import load_queries
 from redrive.store.sqlite import SqliteStore
 
 T = TypeVar("T")
+Rows = tuple[Row, ...]
 
 SEQUENCES = "sqlite_sequence"
 """SQLite's own table: the last number of each table that counts its rows."""
@@ -210,6 +212,29 @@ class ContentStore(SqliteStore):
         self._observed = ObservedDatabase(connection)
         return self._observed
 
+    def run(self, step: Step[T]) -> T:
+        """Run a step in a transaction of its own. Its counts are forgotten: they would be those of all histories."""
+        database = self._observed
+        database.run("BEGIN IMMEDIATE", NO_PARAMS)
+        tx = self._transaction(is_guarded=False)
+        written = database.written
+        try:
+            answer = step(tx)
+        except BaseException as error:
+            self._undo_alone(has_written=database.written != written)
+            if isinstance(error, Exception):
+                answer_of(error)
+            raise
+        database.run("COMMIT", NO_PARAMS)
+        self.announce(frozenset(tx.topics))
+        return answer
+
+    def _undo_alone(self, *, has_written: bool) -> None:
+        """Roll the step back that has failed; what its caches know of rows stands if it has written none."""
+        self._observed.run("ROLLBACK", NO_PARAMS)
+        if has_written:
+            self._tables.undone()
+
     @property
     def touched(self) -> ObservedDatabase:
         """What steps have touched since `begin_touching`."""
@@ -238,18 +263,31 @@ class ContentStore(SqliteStore):
         found = [row[_EXPIRES_AT] for row in items if row[_EXPIRES_AT] is not None]
         return ((min(found),),) if found else ()
 
-    def put(self, contents: Mapping[str, Sequence[Row]]) -> None:
-        """Replace all rows of these tables."""
+    def put(self, contents: Mapping[str, Rows], held: Mapping[str, Rows]) -> None:
+        """Replace all rows of these tables. `held` are the rows that tables have now, as far as that is known."""
         connection = self._observed.connection
-        connection.execute("BEGIN")
         for table, rows in sorted(contents.items(), key=lambda one: one[0] == SEQUENCES):  # Inserts count further.
-            connection.execute(f"DELETE FROM {table}")  # noqa: S608 - ours
+            before = held.get(table)
+            if table == RESOURCES and before is not None:
+                self._put_changed(before, rows)
+                continue
+            if before != () or table == SEQUENCES:
+                connection.execute(f"DELETE FROM {table}")  # noqa: S608 - ours
             if rows:
                 marks = ", ".join("?" * len(rows[0]))
                 connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)  # noqa: S608 - ours
-        connection.execute("COMMIT")
         self._accumulator.clear()
         if contents.keys() & {"facts", RESOURCES}:
             self._tables.forget()
         else:
             self._tables.forget_hints()
+
+    def _put_changed(self, before: Rows, rows: Rows) -> None:
+        """Replace the resources that are others than before: most are the same."""
+        connection = self._observed.connection
+        gone = set(before) - set(rows)
+        made = set(rows) - set(before)
+        connection.executemany(
+            "DELETE FROM resources WHERE kind = ? AND scope = ? AND name = ?", [row[:3] for row in gone]
+        )
+        connection.executemany("INSERT INTO resources VALUES (?, ?, ?, ?, ?)", list(made))

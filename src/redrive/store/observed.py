@@ -5,20 +5,22 @@ history of deliveries.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from redrive.core.clock import Instant
+from redrive.core.documents import load_dataclass
 from redrive.core.scope import Scope
 from redrive.store.api import NO_PARAMS
 from redrive.store.database import Database
 from redrive.store.parts import RESOURCES, Part
 from redrive.store.queries import load_queries
 from redrive.store.tables.attempts import AttemptRecord, AttemptTable, NoteRecord, RunRecord
-from redrive.store.tables.resources import Resource, ResourceCache, ResourceTable
+from redrive.store.tables.resources import Load, Resource, ResourceCache, ResourceTable
 from redrive.store.tables.runs import Link, Move, RunTable
 from redrive.store.tables.timers import TimerTable
 
 R = TypeVar("R", bound=Resource)
+_DOCUMENTS_KEPT = 10_000
 _EARLIEST_BY_KIND = load_queries("timers")["next_by_kind"]
 
 
@@ -28,7 +30,7 @@ class ObservedResources(ResourceTable):
     __slots__ = ("_parts",)
 
     def __init__(self, database: Database, parts: set[Part]) -> None:
-        super().__init__(database, ResourceCache())
+        super().__init__(database, ResourceCache(), _loading_once())
         self._parts = parts
 
     def get(self, cls: type[R], scope: Scope, name: str) -> R | None:
@@ -38,6 +40,21 @@ class ObservedResources(ResourceTable):
     def everywhere(self, cls: type[R]) -> Sequence[tuple[Scope, R]]:
         self._parts.add((RESOURCES, cls.KIND))
         return super().everywhere(cls)
+
+
+def _loading_once() -> Load:
+    """Reads each document once: a search comes to few different ones, again and again."""
+    known: dict[tuple[type[Resource], str], Resource] = {}
+
+    def load(cls: type[R], text: str, /) -> R:
+        found = known.get((cls, text))
+        if found is None:
+            if len(known) >= _DOCUMENTS_KEPT:
+                known.clear()
+            found = known[cls, text] = load_dataclass(cls, text)
+        return cast("R", found)
+
+    return load
 
 
 class NoAttempts(AttemptTable):

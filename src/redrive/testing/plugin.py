@@ -82,11 +82,14 @@ def redrive_factory(pytestconfig: pytest.Config) -> WorldFactory:
         from redrive.core.portable import refuse_windows  # noqa: PLC0415 - see the module's docstring.
 
         refuse_windows()
-        from redrive.core.clock import parse_instant  # noqa: PLC0415 - see the module's docstring.
-        from redrive.core.limits import Rates  # noqa: PLC0415 - as above.
-        from redrive.engine.build import Settings  # noqa: PLC0415 - as above.
-        from redrive.testing.surroundings import region_of  # noqa: PLC0415 - as above.
-        from redrive.testing.world import DEFAULT_ACCOUNT, START, World  # noqa: PLC0415 - as above.
+        from redrive.core.made_code import compiled_once  # noqa: PLC0415 - as above.
+
+        with compiled_once("testing"):
+            from redrive.core.clock import parse_instant  # noqa: PLC0415 - as above.
+            from redrive.core.limits import Rates  # noqa: PLC0415 - as above.
+            from redrive.engine.settings import Settings  # noqa: PLC0415 - as above.
+            from redrive.testing.surroundings import region_of  # noqa: PLC0415 - as above.
+            from redrive.testing.world import DEFAULT_ACCOUNT, START, World  # noqa: PLC0415 - as above.
 
         begins_at = START if start is None else parse_instant(start)
         world = World(

@@ -26,7 +26,8 @@ from redrive.delivery.outside.invocation import (
     ResponseStream,
     invoke_streaming,
 )
-from redrive.engine.build import DEFAULTS, Settings, build_engine
+from redrive.engine.build import build_engine
+from redrive.engine.settings import DEFAULTS, Settings
 from redrive.engine.virtual import VirtualTime
 from redrive.gateway.chain import Gateway
 from redrive.gateway.identity import DEFAULT_REGION, Identity

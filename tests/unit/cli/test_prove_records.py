@@ -8,8 +8,9 @@ from pathlib import Path
 from redrive.cli.prove_records import code_digest, record_verdicts
 from redrive.core.clock import parse_instant
 from redrive.deadletters.findings import Answer
-from redrive.deadletters.proofs import FILE, proof_of, read_proofs
+from redrive.deadletters.proofs import proof_of, read_proofs
 from redrive.deadletters.targets import FunctionState
+from redrive.packaging.own_files import VERDICTS
 from redrive.prove.process.subject import subject_of
 from redrive.prove.proving import prove
 from redrive.prove.search.options import Options
@@ -44,7 +45,7 @@ def test_verdicts_are_those_that_a_check_of_dead_letters_reads(tmp_path: Path) -
     bad, good = result(tmp_path, REPEATS), result(tmp_path, SAFE, "other")
     record_verdicts([bad, good], tmp_path, AT)
 
-    proofs = read_proofs(tmp_path / FILE)
+    proofs = read_proofs(tmp_path / VERDICTS)
     digest = code_digest(tmp_path)  # The file itself is left out of it: it is in no package.
     answers = [proof_of(deployed(name, digest), proofs) for name in ("app.handler", "other.handler", "third.handler")]
     elsewhere = proof_of(deployed("other.handler", "another"), proofs)
@@ -59,6 +60,6 @@ def test_latest_verdict_on_a_handler_replaces_the_earlier_one(tmp_path: Path) ->
     record_verdicts([result(tmp_path, REPEATS)], tmp_path, AT)
     record_verdicts([result(tmp_path, SAFE, faults=0)], tmp_path, AT + 1)
 
-    (only,) = json.loads((tmp_path / FILE).read_text())["verdicts"]
+    (only,) = json.loads((tmp_path / VERDICTS).read_text())["verdicts"]
 
     assert (only["verdict"], only["faults"]) == ("unfinished", 0)  # Without a fault nothing is proved.

@@ -14,9 +14,9 @@ from redrive.core.log import SilentLog
 from redrive.delivery.outside.errand import Result
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.worker import Attempt, FreeSlots
-from redrive.engine.build import build_workers
 from redrive.engine.driver import RealTime, VirtualDrive
 from redrive.engine.engine import Claimed, Engine
+from redrive.engine.workers import build_workers
 from redrive.store.api import Step, Transaction
 from redrive.store.tables.deliveries import OUTSIDE
 from redrive.testing.world import World

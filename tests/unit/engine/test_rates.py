@@ -7,7 +7,8 @@ import pytest
 from redrive.core.clock import VirtualClock
 from redrive.core.entropy import SeededEntropy
 from redrive.core.limits import Limits, Rates
-from redrive.engine.build import Settings, bind_registry
+from redrive.engine.build import bind_registry
+from redrive.engine.settings import Settings
 from redrive.store.sqlite import SqliteStore
 from redrive.wire.model.files import Models
 

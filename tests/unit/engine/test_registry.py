@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from redrive.core.errors import Bug, ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import OPERATION_ATTRIBUTE, operation
 from redrive.engine.build import SERVICES
-from redrive.engine.registry import Registry, differences
+from redrive.engine.registry import Registry, collect, differences, operations_named
 from redrive.store.api import Transaction
 from redrive.testing.world import World
 from redrive.wire.model.files import WRITTEN_WITH, Models
@@ -113,6 +114,26 @@ def test_engine_is_built_without_importing_operations() -> None:
     imported = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
 
     assert [name for name in SERVICES["sqs"] if name in imported] == []
+
+
+@pytest.mark.parametrize("service", sorted(SERVICES))
+def test_text_of_a_module_tells_its_operations(service: str) -> None:
+    """By that, an operation's module is found without importing the others."""
+    found = {module: operations_named(module) for module in SERVICES[service]}
+
+    assert found == {module: frozenset(collect((import_module(module),))) for module in SERVICES[service]}
+
+
+def test_operation_is_run_without_importing_the_others_of_its_service() -> None:
+    code = (
+        "import sys; from redrive.engine.build import SERVICES; from redrive.engine.registry import Registry;"
+        "from redrive.wire.model.files import Models; Registry(Models(), SERVICES).entry('iam', 'CreateRole');"
+        "print(*(name for name in SERVICES['iam'] if name in sys.modules))"
+    )
+
+    imported = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+    assert imported.split() == ["redrive.services.iam.operations.roles"]
 
 
 def test_operation_that_we_do_not_have_is_refused_by_its_name() -> None:

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from redrive.delivery.outside.invocation import Invocation
 from redrive.invoke.runtime import handlers
 from redrive.invoke.runtime.handlers import Answer
 from redrive.prove.play import runs
-from redrive.prove.play.behaviour import Behaviour
+from redrive.prove.play.behaviour import Behaviour, End
+from redrive.prove.play.running import Run
 from redrive.prove.process.subject import subject_of
 from redrive.prove.proving import prove
 from redrive.prove.search.options import Options
@@ -49,6 +51,19 @@ def handler(event, context):
     async def all_of_them():
         await asyncio.gather(write(1), write(2))
     asyncio.run(all_of_them())
+""",
+    "remembers_what_it_has_done": """
+import boto3
+client = boto3.client("dynamodb")
+done = {}
+def handler(event, context):
+    for record in event["Records"]:
+        if record["body"] in done and len(done) < 3:
+            continue
+        client.put_item(TableName="reports", Item={"id": {"S": "daily"}})
+        done[record["body"]] = record["messageId"]
+        done[context.aws_request_id] = record["attributes"]["ApproximateReceiveCount"]
+        client.get_item(TableName="reports", Key={"id": {"S": str(len(done))}})
 """,
     "with_a_thread_and_a_file": """
 import threading
@@ -104,6 +119,24 @@ def test_run_that_is_known_has_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "run_handler", run_handler)
 
     verdict = prove(example("safe"), Options(faults=2))
+
+    assert len(played) < verdict.bounds.runs / 2
+
+
+def test_run_that_is_known_has_no_code_where_its_environment_remembers_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "app_remembering.py").write_text(HANDLERS["remembers_what_it_has_done"])
+    played: list[str] = []
+    original = runs.Runs._played  # noqa: SLF001
+
+    def note(self: runs.Runs, invocation: Invocation, run: Run) -> End:
+        played.append(invocation.request_id)
+        return original(self, invocation, run)
+
+    monkeypatch.setattr(runs.Runs, "_played", note)
+
+    verdict = prove(subject_of("app_remembering:handler", tmp_path), Options(faults=2))
 
     assert len(played) < verdict.bounds.runs / 2
 

@@ -10,6 +10,7 @@ import pytest
 from redrive.core.clock import Instant
 from redrive.delivery.outside.invocation import Invocation, InvocationResult
 from redrive.prove.stage.contents import Asked, Contents
+from redrive.prove.stage.ids import Ids
 from redrive.prove.stage.stage import Stage
 from redrive.store.api import Transaction
 from redrive.store.parts import part_of, with_part
@@ -40,7 +41,7 @@ def put(name: str, value: str, expires_at: Instant | None = None) -> Callable[[T
 
 
 def asked(contents: Contents, what: str, step: Callable[[Transaction], object]) -> object:
-    return contents.ask(Asked((what, 0), lambda: contents.run(step), (), lambda: 0))
+    return contents.ask(Asked((what.encode(), 0), lambda: contents.run(step), (), Ids(0)))
 
 
 def read(name: str) -> Callable[[Transaction], object]:

@@ -23,6 +23,19 @@ from tests.unit.prove.test_differential import told
 pytestmark = pytest.mark.skipif(not processes.may_fork(), reason="processes cannot be copied here")
 
 
+@pytest.fixture(autouse=True)
+def early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are children from the second history on."""
+    monkeypatch.setattr(processes, "ALONE_MAX", 1)
+
+
+def test_children_that_begin_later_know_what_the_parent_knew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "ALONE_MAX", 100)
+    options = Options(faults=2)
+
+    assert told(prove(example("safe"), replace(options, jobs=3))) == told(prove(example("safe"), options))
+
+
 @pytest.mark.parametrize(
     ("name", "faults"), [("safe", 1), ("message_id_as_key", 3), ("no_condition", 3), ("running_means_skip", 3)]
 )

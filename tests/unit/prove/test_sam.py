@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,11 @@ from click.testing import CliRunner
 
 from redrive.cli.main import main
 from redrive.core.errors import UserError
+from redrive.packaging.kept import KeptInProject
+from redrive.prove.project.source import read_template
 from redrive.prove.proving import prove
 from redrive.prove.search.options import Options
+from redrive.prove.stage.stage import SCOPE
 
 TEMPLATE = """
 Transform: AWS::Serverless-2016-10-31
@@ -51,6 +55,29 @@ def template(tmp_path: Path) -> Path:
     file = tmp_path / "template.yaml"
     file.write_text(TEMPLATE)
     return file
+
+
+def test_sams_translation_is_kept_for_the_next_command(template: Path, tmp_path: Path) -> None:
+    """Importing the translator takes longer than a short proof."""
+    made: list[str] = []
+
+    class Counting(KeptInProject):
+        def text(self, of: str, make: Callable[[], str]) -> str:
+            def count() -> str:
+                made.append(of)
+                return make()
+
+            return super().text(of, count)
+
+    plain = read_template(template, {}, SCOPE)
+    found = [read_template(template, {}, SCOPE, Counting(tmp_path)).root for _ in range(3)]
+    template.write_text(TEMPLATE.replace("Orders: {Type", "Others: {Type").replace("Orders.Arn", "Others.Arn"))
+    other = read_template(template, {}, SCOPE, Counting(tmp_path)).root
+
+    assert found == [plain.root] * 3
+    assert list(found[0]["Resources"]) == list(plain.root["Resources"])  # type: ignore[arg-type] # Two templates.
+    assert "Others" in other["Resources"]  # type: ignore[operator] # As above.
+    assert len(made) == 2
 
 
 def test_handler_of_a_sam_template_is_proved_from_where_its_code_lies(template: Path) -> None:

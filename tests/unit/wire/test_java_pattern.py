@@ -89,6 +89,26 @@ def test_model_patterns_mean_the_same_to_both_matchers(models: Models) -> None:
     assert sum(regex is None for _, regex in pairs) <= 12
 
 
+def test_model_patterns_mean_the_same_for_ascii_alone(models: Models) -> None:
+    """Texts of ASCII are matched by smaller patterns, which know no other characters."""
+    patterns = {
+        pattern
+        for spec in SERVICES
+        for shape in models.service(spec.name).shapes.values()
+        if (pattern := shape.constraints.pattern) is not None and r"\p{" in pattern
+    } | {r"[\p{M}]*", r"[^\p{M}]*"}
+    texts = [text for text in SAMPLES if text.isascii()] + [chr(number) for number in range(0x80)]
+    pairs = [(compile_java(pattern), compile_java(pattern, 0x7F)) for pattern in patterns]
+
+    assert all(whole is not None and small is not None for whole, small in pairs)
+    assert {
+        (whole.fullmatch(text) is None) == (small.fullmatch(text) is None)
+        for whole, small in pairs
+        if whole is not None and small is not None
+        for text in texts
+    } == {True}
+
+
 @pytest.mark.parametrize("service", [spec.name for spec in SERVICES])
 def test_every_pattern_of_the_models_is_understood(models: Models, service: str) -> None:
     """No constraint of these services is skipped."""

@@ -2,8 +2,9 @@
 
 So a run whose observations are known is played without its code: its calls are made as before, with their faults, as
 long as their answers are known, and its end is the known one. When an answer is new, the code runs from its beginning,
-is given the answers that were met so far, and goes on by itself. Each sixteenth run that is known to its end runs even
-so: a handler that does anything else then is not the same from run to run, and from then on all runs have their code.
+is given the answers that were met so far, and goes on by itself. Some of the runs that are known to their end run even
+so, at first each sixteenth: a handler that does anything else then is not the same from run to run, and from then on
+all runs have their code.
 
 It holds for handlers whose modules are imported anew, or are as they were after an earlier run; and as long as a run
 makes calls of boto3, requests over HTTP and pauses alone: see `Course.stop`.
@@ -16,18 +17,17 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, cast
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from redrive.core.clock import Instant
 from redrive.invoke.runtime.handlers import Answer
+from redrive.prove.play.environments import Idle
 from redrive.prove.process.subject import Place
 from redrive.prove.stage.tape import Strayed
 
 T = TypeVar("T")
 
-CALL_ERRORS = (BotoCoreError, ClientError, OSError)
-"""What calls raise in the handler."""
-_TRIED_EACH = 16
+_TRIED_FIRST = 512
+_TRIED_EACH, _TRIED_EACH_LATER = 16, 64
+"""Of the first runs that are known to their end, so many are tried; and of those after them."""
 
 
 class Observing(Protocol):
@@ -52,8 +52,13 @@ class End:
 
     answer: Answer
     said: str
-    is_remembered: bool = False
-    """Whether its environment remembers anything of it: then the code has to run, so that it does."""
+    idle: Idle | None = None
+    """Its environment, if that remembers anything of it."""
+
+    @property
+    def told(self) -> tuple[Answer, str]:
+        """What an equal run comes to: the same answer, and the same memory."""
+        return self.answer, "" if self.idle is None else self.idle.told
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,7 @@ class _Deed:
 
     asked: object
     place: Place | None
-    perform: Callable[[Place | None], object]
+    perform: Callable[[Place | None], Callable[[], object]]
 
 
 @dataclass(slots=True)
@@ -86,12 +91,15 @@ class Behaviour:
 
     def course(self, beginning: Hashable, run: Observing, time: Time) -> Course:
         """The course of a run that begins so: with its event, its time, and everything else that it can know then."""
-        return Course(self, self._known.setdefault(beginning, _Known()), run, time)
+        known = self._known.get(beginning)
+        if known is None:
+            known = self._known[beginning] = _Known()
+        return Course(self, known, run, time)
 
     def is_tried(self) -> bool:
         """Whether the code runs where the whole course is known."""
         self._ends += 1
-        return self._ends % _TRIED_EACH == 0
+        return self._ends % (_TRIED_EACH if self._ends <= _TRIED_FIRST else _TRIED_EACH_LATER) == 0
 
     def stray(self) -> Strayed:
         """Note that equal observations have led to something else."""
@@ -124,27 +132,24 @@ class Course:
         """
         while self._here is not None and self._here.deed is not None:
             deed, before = self._here.deed, len(self._run.met)
-            try:
-                answer = deed.perform(deed.place)
-            except CALL_ERRORS as error:
-                self._met.append((deed.asked, _raising(error), self._time.now))
-            else:
-                self._met.append((deed.asked, _returning(answer), self._time.now))
+            self._met.append((deed.asked, deed.perform(deed.place), self._time.now))
             self._observe(before)
         return None if self._here is None or self._here.end is None else self._here.end
 
-    def make(self, asked: object, place: Callable[[], Place | None], perform: Callable[[Place | None], T]) -> T:
-        """Make a call of the code: as it was met, or by `perform`.
+    def make(
+        self, asked: object, place: Callable[[], Place | None], perform: Callable[[Place | None], Callable[[], T]]
+    ) -> Callable[[], T]:
+        """Make a call of the code: as it was met, or by `perform`; returns what gives the answer.
 
         Errors: Strayed if the code makes another call than was known; as `perform`.
         """
         self.made += not isinstance(asked, int | float)
         if self._met:
-            known, outcome, at = self._met.popleft()
+            known, give, at = self._met.popleft()
             self._time.set(at)
             if known != asked:
                 raise self._behaviour.stray()
-            return cast("T", outcome())
+            return cast("Callable[[], T]", give)
         here, before = self._here, len(self._run.met)
         if here is None:
             return perform(place())
@@ -152,22 +157,19 @@ class Course:
             raise self._behaviour.stray()
         here.deed = _Deed(asked, place(), perform)
         try:
-            answer = perform(here.deed.place)
-        except CALL_ERRORS:
-            self._observe(before)
-            raise
+            give = perform(here.deed.place)
         except Exception:  # Only the code knows what it makes of that.
             here.deed = None
             self.stop()
             raise
         self._observe(before)
-        return answer
+        return give
 
     def ended(self, end: End) -> None:
         """The code has come to its end. Errors: Strayed if the end is another one than was known."""
         if self._here is None:
             return
-        if self._met or self._here.deed is not None or (self._here.end or end).answer != end.answer:
+        if self._met or self._here.deed is not None or (self._here.end or end).told != end.told:
             raise self._behaviour.stray()
         self._here.end = end
 
@@ -179,15 +181,11 @@ class Course:
         if self._here is None:
             return
         met = self._run.met[-1] if len(self._run.met) > before else None
-        self._here = self._here.then.setdefault((self._time.now, met), _Known()) if self._run.is_told_all else None
-
-
-def _returning(answer: object) -> Callable[[], object]:
-    return lambda: answer
-
-
-def _raising(error: Exception) -> Callable[[], object]:
-    def raise_again() -> object:
-        raise error
-
-    return raise_again
+        if not self._run.is_told_all:
+            self._here = None
+            return
+        then = self._here.then
+        here = then.get((self._time.now, met))
+        if here is None:
+            here = then[self._time.now, met] = _Known()
+        self._here = here

@@ -32,13 +32,14 @@ from redrive.prove.calls.calls import (
     with_body_read,
 )
 from redrive.prove.effects.declared import Declared, watched_effects
-from redrive.prove.play.behaviour import CALL_ERRORS
+from redrive.prove.play.asked import Asked, Way
 from redrive.prove.play.events import Called, Ending, Sent, Shown
 from redrive.prove.play.faults import LETS_IN, Act, Fault, Strike
+from redrive.prove.play.reply import CALL_ERRORS, Reply, Told, raising, returning, told_of
 from redrive.prove.play.running import Died, Passage, Run
 from redrive.prove.play.runs import Runs
 from redrive.prove.play.state import Endless, State
-from redrive.prove.play.transport import Asked, Transport, Way, can_retry
+from redrive.prove.play.transport import Transport
 from redrive.prove.process.aio_clients import answered_clients
 from redrive.prove.process.exchange import HttpAnswer, HttpAsked
 from redrive.prove.process.http import answered_http
@@ -102,7 +103,7 @@ class Boundary:
             return state.threads.idle(seconds)
         if not self.is_handlers:
             return None
-        return self._make(seconds, lambda _: self._pause(seconds))
+        return self._make(seconds, functools.partial(self._pause, seconds))
 
     def leave(self) -> None:
         """Nothing, unless the run under way, or the leg, has ended. Errors: Known, Died, or what has ended the leg."""
@@ -131,16 +132,16 @@ class Boundary:
                 state.improvised.provide(state.stage, call)
             if not is_of_engine(call.service):
                 self._note_guess(call)
-            if not self.is_handlers:
-                note_guess = functools.partial(self._note_guess, call)
-                return transport.send(
-                    Asked(
-                        client, call, params, Way.NORMAL, lambda _: None, note_guess, state.read_json, state.web.given
-                    )
-                )
-            if self._has_course:
+            is_handlers = self.is_handlers
+            if is_handlers and self._has_course:
                 call = replace(call, params=kept(call.params))
-            return self._make(call, functools.partial(self._send, transport, client, call, params))
+            asked = Asked(
+                client, call, params, functools.partial(self._note_guess, call), state.read_json, state.web.given,
+                is_handlers and any(map(state.goes_on, parts_of(call))),
+            )  # fmt: skip
+            if not is_handlers:
+                return transport.send(asked, Way.NORMAL, lambda _: None).give()
+            return self._make(call, functools.partial(self._send, transport, asked))
 
     def request(self, asked: HttpAsked) -> HttpAnswer:
         """Answer a request over HTTP. Errors: ConnectionRefusedError; TimeoutError if the answer is lost."""
@@ -210,18 +211,16 @@ class Boundary:
             if passage.way is Way.LOST:
                 raise ConnectionError(f"the answer of {declared.name} is lost")
 
-    def _make(self, asked: object, perform: Callable[[Place | None], T]) -> T:
+    def _make(self, asked: object, perform: Callable[[Place | None], Callable[[], T]]) -> T:
         """Make a call or a pause of the current run, whose behaviour may be known.
 
         An error says no more of what is behind it than that: its traceback is the same, whichever way it came.
         """
         run = self._state.running[-1]
+        course, place = run.course, run.subject.place
+        give = perform(place()) if course is None else course.make(asked, place, perform)
         try:
-            return (
-                perform(run.subject.place())
-                if run.course is None
-                else run.course.make(asked, run.subject.place, perform)
-            )
+            return give()
         except CALL_ERRORS as error:
             raise error.with_traceback(None)  # noqa: B904 - it is the same error.
 
@@ -234,45 +233,74 @@ class Boundary:
         if run is not None and run.course is not None:
             run.course.stop()
 
-    def _send(
-        self, transport: Transport, client: BaseClient, call: Call, params: Params, place: Place | None
-    ) -> object:
-        """Pass a call of a boto3 client on."""
-        state = self._state
-        with (
-            self._escaping(),
-            self._passed(call, self._note_call(call), is_retried=can_retry(client), place=place) as passage,
-            self._inside(),
-        ):
-            goes_on = any(map(state.goes_on, parts_of(call)))
-            note_guess = functools.partial(self._note_guess, call)
-            asked = Asked(
-                client, call, params, passage.way, passage.take_effect, note_guess, state.read_json, state.web.given,
-                goes_on,
-            )  # fmt: skip
-            passage.answer = transport.send(asked)
-        return passage.answer
+    def _send(self, transport: Transport, asked: Asked, place: Place | None) -> Callable[[], object]:
+        """Pass a call of a boto3 client on; returns what gives the answer. Most of a search's time is spent here."""
+        state, run = self._state, self._state.running[-1]
+        if state.escape is not None:
+            raise state.escape
+        try:
+            note = functools.partial(self._note, asked)
+            passage = self._begun(asked.call, note, is_retried=asked.can_retry, place=place)
+            token = self._is_inside.set(True)
+            try:
+                reply = transport.send(asked, passage.way, passage.take_effect)
+            except CALL_ERRORS as error:
+                reply = Reply.of(raising(error))
+            except Exception as error:  # Only the code knows what it makes of that.
+                run.meet(state.stage.now, repr(error))
+                raise
+            finally:
+                self._is_inside.reset(token)
+            self._ended(run, passage, reply.outcome, reply.told)
+        except (Endless, Strayed, Unordered) as error:
+            state.escape = error
+            raise
+        return reply.give
 
-    def _pass_on(self, asked: HttpAsked, call: Call, place: Place | None) -> HttpAnswer:
-        """Pass a request over HTTP on."""
+    def _pass_on(self, asked: HttpAsked, call: Call, place: Place | None) -> Callable[[], HttpAnswer]:
+        """Pass a request over HTTP on; returns what gives the answer."""
         state = self._state
         note = self._note_call(call)
-        with self._escaping(), self._passed(call, note, is_retried=False, place=place) as passage, self._inside():
-            return state.web.pass_on(asked, call, passage, is_outage=call.name == state.outage)
+        try:
+            with self._escaping(), self._passed(call, note, is_retried=False, place=place) as passage, self._inside():
+                return returning(state.web.pass_on(asked, call, passage, is_outage=call.name == state.outage))
+        except CALL_ERRORS as error:
+            return raising(error)
 
-    def _pause(self, seconds: float) -> None:
+    def _pause(self, seconds: float, _: Place | None) -> Callable[[], None]:
         """Virtual time advances, at most to the end of the run."""
         state, run = self._state, self._state.running[-1]
         state.stage.move_to(min(run.deadline_at, state.stage.now + math.ceil(seconds * SECOND_MS)))
         state.surroundings.move_to(state.stage.now)
         if state.stage.now >= run.deadline_at:
             run.die(Ending.TIMED_OUT)
+        return returning(None)
 
     @contextmanager
     def _passed(
         self, call: Call, note: Callable[[Params], None], *, is_retried: bool, place: Place | None
     ) -> Iterator[Passage]:
         """One call of the handler, with the faults that strike at it. The code inside makes the call."""
+        state, run = self._state, self._state.running[-1]
+        passage = self._begun(call, note, is_retried=is_retried, place=place)
+        try:
+            yield passage
+        except ClientError as error:
+            code = str(mapping_of(error.response.get("Error")).get("Code"))
+            self._ended(run, passage, code, told_of(error.response))
+            raise
+        except (BotoCoreError, OSError) as error:
+            self._ended(run, passage, type(error).__name__, told_of(type(error).__name__))
+            raise
+        except Exception as error:  # An exception of the user's effect goes to the handler.
+            run.meet(state.stage.now, repr(error))
+            raise
+        self._ended(run, passage, passage.outcome, told_of(passage.answer))
+
+    def _begun(
+        self, call: Call, note: Callable[[Params], None], *, is_retried: bool, place: Place | None
+    ) -> Passage:  # fmt: skip
+        """A call begins: other runs come in between, and faults strike. Errors: Died; as `leave`."""
         state, run = self._state, self._state.running[-1]
         self.leave()
         index, strikes = self._reach(call)
@@ -284,38 +312,28 @@ class Boundary:
         faults = tuple(strike.fault for strike in strikes)
         if Fault.OUTAGE in faults:
             state.outage = call.name
-        passage = Passage(run.way(call.name, faults, outage=state.outage), note)
-
-        def record(outcome: str) -> None:
-            state.events.append(
-                Called(
-                    state.stage.now, run.number, index, call, place, outcome, passage.times, faults,
-                    is_nested=len(state.running) > 1, is_retried=is_retried, is_resumed=is_resumed,
-                    is_declared=call.matches(state.journal.sorting.effects),
-                )
-            )  # fmt: skip
-
+        way = run.way(call.name, faults, outage=state.outage)
+        passage = Passage(call, place, index, faults, way, note, is_retried, is_resumed)
         if Fault.CRASH_BEFORE in faults:
-            record("")
+            self._record(run, passage, "")
             run.die()
-        try:
-            yield passage
-        except ClientError as error:
-            record(str(mapping_of(error.response.get("Error")).get("Code")))
-            run.meet(state.stage.now, error.response)
-            self._after(run, index, faults)
-            raise
-        except (BotoCoreError, OSError) as error:
-            record(type(error).__name__)
-            run.meet(state.stage.now, type(error).__name__)
-            self._after(run, index, faults)
-            raise
-        except Exception as error:  # An exception of the user's effect goes to the handler.
-            run.meet(state.stage.now, repr(error))
-            raise
-        record(passage.outcome)
-        run.meet(state.stage.now, passage.answer)
-        self._after(run, index, faults)
+        return passage
+
+    def _ended(self, run: Run, passage: Passage, outcome: str, told: Told) -> None:
+        """A call has ended, and the run is told."""
+        self._record(run, passage, outcome)
+        run.hear(self._state.stage.now, told)
+        self._after(run, passage.index, passage.faults)
+
+    def _record(self, run: Run, passage: Passage, outcome: str) -> None:
+        state, call = self._state, passage.call
+        state.events.append(
+            Called(
+                state.stage.now, run.number, passage.index, call, passage.place, outcome, passage.times, passage.faults,
+                is_nested=len(state.running) > 1, is_retried=passage.is_retried, is_resumed=passage.is_resumed,
+                is_declared=call.matches(state.journal.sorting.effects),
+            )
+        )  # fmt: skip
 
     def _reach(self, call: Call) -> tuple[int, Sequence[Strike]]:
         """The next call: its index, and the faults that strike at it."""
@@ -403,6 +421,11 @@ class Boundary:
             state.journal.note(call, answer, state.stage.now)
 
         return note
+
+    def _note(self, asked: Asked, answer: Params) -> None:
+        state = self._state
+        if state.stage.is_live:
+            asked.note(state.journal, answer, state.stage.now)
 
     def _note_guess(self, call: Call) -> None:
         if not call.changes:

@@ -9,8 +9,8 @@ Source: https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from redrive.prove.play.faults import Reuse
@@ -37,17 +37,13 @@ class Idle:
     """The names of its modules that hold something else than after an import."""
     has_asked: bool
     """Whether its modules have made a call while they were imported: another import may be told something else."""
-
-    @property
-    def told(self) -> str:
-        """What it remembers, as text."""
-        files = [(name, sha256(content).hexdigest()) for name, content in sorted(self.files.items())]
-        return repr((sorted(self.memory.told.items()), files))
+    told: str
+    """What it remembers, as text."""
 
 
 @dataclass(slots=True)
 class Environment:
-    """The environment of a run."""
+    """The environment of a run. Its memory is put back before the code runs, which it seldom does."""
 
     modules: Modules = field(default_factory=dict)
     idle: Idle | None = None
@@ -56,6 +52,11 @@ class Environment:
     """Whether its modules are imported."""
     has_asked: bool = False
     """Whether its modules have made a call while they were imported."""
+
+    def wake(self) -> None:
+        """Have the modules remember what they did."""
+        if self.idle is not None:
+            self.idle.memory.put_back()
 
 
 class Environments:
@@ -89,7 +90,6 @@ class Environments:
             return Environment()
         found = own[-1] if self.reuse is Reuse.EARLIER else own[0]
         self.idle = tuple(one for one in self.idle if one is not found)
-        found.memory.put_back()
         return Environment(dict(found.modules), found, has_asked=found.has_asked)
 
     def begin(self, environment: Environment, subject: Subject, *, asked: int) -> None:
@@ -103,24 +103,41 @@ class Environments:
 
     def give_back(
         self, environment: Environment, subject: Subject, function: str, run: int, files: Mapping[str, bytes]
-    ) -> bool:
-        """A run has ended, and its process lives: whether its environment is kept. One that is as a new one is not."""
+    ) -> Idle | None:
+        """A run has ended, and its process lives: its environment, if it is kept. One that is as a new one is not."""
         if not self.are_kept or not environment.is_begun or not environment.modules:
-            return False
+            return None
         memory, new = memory_of(environment.modules), self._new[subject.name]
         if memory.unkept:
             self.unkept = memory.unkept
-            return False
+            return None
         if memory.told == new.told and not environment.has_asked and not files:
-            return False
+            return None
         idle = Idle(
             function, run, environment.modules, memory, files, (*memory.names_changed(new), *map(_under_tmp, files)),
-            environment.has_asked,
+            environment.has_asked, _told(memory, files),
         )  # fmt: skip
-        others = [one for one in self.idle if one.function == function]
+        self._keep(idle)
+        return idle
+
+    def keep_again(self, idle: Idle, run: int, running: Iterable[Environment]) -> bool:
+        """Keep an environment as an equal run has left it; False if another one of this history has its modules."""
+        others = [one.modules for one in running] + [one.modules for one in self.idle]
+        used = {id(module) for modules in others for module in modules.values()}
+        if any(id(module) in used for module in idle.modules.values()):
+            return False
+        self._keep(replace(idle, run=run))
+        return True
+
+    def _keep(self, idle: Idle) -> None:
+        others = [one for one in self.idle if one.function == idle.function]
         dropped = others[KEPT_MAX - 1 :]
         self.idle = (idle, *(one for one in self.idle if one not in dropped))
-        return True
+
+
+def _told(memory: Memory, files: Mapping[str, bytes]) -> str:
+    contents = [(name, sha256(content).hexdigest()) for name, content in sorted(files.items())]
+    return repr((sorted(memory.told.items()), contents))
 
 
 def _under_tmp(name: str) -> str:

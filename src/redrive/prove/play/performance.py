@@ -244,7 +244,12 @@ class Performance:
         """
         return self.stage.likeness(
             _told_in_order(self.journal.traces),
-            [(run.deadline_at, sorted(run.throttled), sorted(run.unreached), run.met) for run in self.running],
+            tuple(
+                [
+                    (run.deadline_at, *sorted(run.throttled), None, *sorted(run.unreached), None, *run.met)
+                    for run in self.running
+                ]
+            ),
             *filter(None, [self._state.environments.told()]),
         )
 

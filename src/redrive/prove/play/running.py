@@ -6,21 +6,20 @@ import functools
 import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from decimal import Decimal
 from typing import cast
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document, dump_json, load_json
 from redrive.delivery.outside.invocation import Invocation
 from redrive.invoke.runtime.handlers import Answer
-from redrive.prove.calls.calls import Params
+from redrive.prove.calls.calls import Call, Params
+from redrive.prove.play.asked import Way
 from redrive.prove.play.behaviour import Course
 from redrive.prove.play.environments import Environment
 from redrive.prove.play.events import Delivered, Ending
 from redrive.prove.play.faults import Fault
-from redrive.prove.play.transport import Way
-from redrive.prove.process.subject import Subject
+from redrive.prove.play.reply import Told, told_of
+from redrive.prove.process.subject import Place, Subject
 from redrive.prove.stage.trigger import Kind
 from redrive.services.lambda_.model.stream_batch import sequence_number
 
@@ -58,10 +57,12 @@ class Run:
 
     def meet(self, at: Instant, told: object) -> None:
         """Add an observation. Details of a request (its id, its checksum, its retries) do not count."""
-        if isinstance(told, dict):
-            told = {name: value for name, value in told.items() if name != "ResponseMetadata"}
-        self.is_told_all = self.is_told_all and _is_plain(told)
-        self.met.append((at, repr(told)))
+        self.hear(at, told_of(told))
+
+    def hear(self, at: Instant, told: Told) -> None:
+        """Add an observation that is in words already."""
+        self.is_told_all = self.is_told_all and told.is_all
+        self.met.append((at, told.text))
 
     def way(self, name: str, faults: Collection[Fault], *, outage: str) -> Way:
         """How a call of this name proceeds: refused while an outage of its kind lasts, and refused after a throttle."""
@@ -91,8 +92,15 @@ class Run:
 class Passage:
     """A call of a run under way. `note` receives what it did, each time that it took effect."""
 
+    call: Call
+    place: Place | None
+    index: int
+    faults: tuple[Fault, ...]
     way: Way
     note: Callable[[Params], None]
+    is_retried: bool
+    is_resumed: bool
+    """Whether another run came while the run was paused right before the call."""
     times: int = 0
     answer: object = None
     outcome: str = ""
@@ -171,14 +179,3 @@ def told(answer: Answer) -> str:
     if answer.error_type is None:
         return answer.payload.decode()
     return f"{answer.error_type}: {json.loads(answer.payload)['errorMessage']}"
-
-
-def _is_plain(told: object) -> bool:
-    """Whether the text of a value contains all of the value."""
-    match told:
-        case dict():
-            return all(map(_is_plain, told.values()))
-        case list() | tuple():
-            return all(map(_is_plain, told))
-        case _:
-            return told is None or isinstance(told, str | bytes | int | float | Decimal | datetime)

@@ -79,12 +79,19 @@ class Runs:
         beginning = (invocation.function_arn, invocation.request_id, invocation.payload, run.deadline_at, remembered)
         run.course = behaviour.course((state.stage.now, *beginning), run, _Time(state))
         end = run.course.follow()
-        if end is None or end.is_remembered or behaviour.is_tried():
+        if end is None or behaviour.is_tried() or not self._is_kept_again(run, end):
             state.stage.clock.set(run.course.began_at)
             end = self._played(invocation, run)
             if state.escape is None and run.death is None:
                 run.course.ended(end)
         return end
+
+    def _is_kept_again(self, run: Run, end: End) -> bool:
+        """Whether the environment of a run that was played without its code is as its code would have left it."""
+        if end.idle is None:
+            return True
+        running = [one.environment for one in self._state.running if one is not run]
+        return self._state.environments.keep_again(end.idle, run.number, running)
 
     def _played(self, invocation: Invocation, run: Run) -> End:
         """Run the code to its end, and keep its environment if that remembers anything."""
@@ -95,10 +102,11 @@ class Runs:
             if state.is_over or state.escape is not None or run.death is not None:
                 return end
             files = state.files.contents(run.number) if state.environments.are_kept else {}
-            loops.are_kept = state.environments.give_back(
+            idle = state.environments.give_back(
                 run.environment, run.subject, invocation.function_name, run.number, files
             )
-            return replace(end, is_remembered=loops.are_kept)
+            loops.are_kept = idle is not None
+            return replace(end, idle=idle)
 
     def _begun(self, invocation: Invocation, subject: Subject) -> Run:
         state = self._state
@@ -118,6 +126,7 @@ class Runs:
 
     def _run(self, invocation: Invocation, run: Run) -> Answer:
         state = self._state
+        run.environment.wake()
         context = LambdaContext(
             request_id=invocation.request_id,
             function_arn=invocation.function_arn,

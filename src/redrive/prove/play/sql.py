@@ -13,8 +13,8 @@ from pathlib import Path
 
 from redrive.core.clock import SECOND_MS
 from redrive.prove.calls.calls import SQL_SERVICE, Call
+from redrive.prove.play.asked import Way
 from redrive.prove.play.running import Passage
-from redrive.prove.play.transport import Way
 from redrive.prove.process.sql_exchange import (
     ABORTED,
     LOCKED,

@@ -14,22 +14,32 @@ class Strikes:
     """Counts the calls of one leg, and looks up the faults that strike at each."""
 
     def __init__(self, leg: Leg) -> None:
-        self.spots: list[Spot] = []
+        self._kinds: list[tuple[str, str, str]] = []
         """The calls reached so far. A call occurs once more for each run that overlaps at it."""
         self._at: dict[int | Spot, tuple[Strike, ...]] = {}
         for strike in leg.strikes:
             self._at[strike.at] = (*self._at.get(strike.at, ()), strike)
         self._last = max((at for at in self._at if isinstance(at, int)), default=0)
-        self._counts: Counter[tuple[str, str, str]] = Counter()
+        self._has_spots = any(isinstance(at, Spot) for at in self._at)
 
     def reach(self, call: Call) -> tuple[int, Sequence[Strike]]:
         """The next call: its index, and the faults that strike at it."""
-        kind = (call.service, call.operation, call.target)
-        self._counts[kind] += 1
-        spot = Spot(*kind, self._counts[kind])
-        self.spots.append(spot)
-        index = len(self.spots) - 1
-        return index, (*self._at.get(index, ()), *self._at.get(spot, ()))
+        kind, index = (call.service, call.operation, call.target), len(self._kinds)
+        self._kinds.append(kind)
+        strikes = self._at.get(index, ())
+        if self._has_spots:
+            strikes = (*strikes, *self._at.get(Spot(*kind, self._kinds.count(kind)), ()))
+        return index, strikes
+
+    @property
+    def spots(self) -> list[Spot]:
+        """The calls reached so far, identified by what they ask."""
+        counts: Counter[tuple[str, str, str]] = Counter()
+        spots = []
+        for kind in self._kinds:
+            counts[kind] += 1
+            spots.append(Spot(*kind, counts[kind]))
+        return spots
 
     def is_past(self, index: int) -> bool:
         """Whether nothing strikes after that call."""
@@ -37,13 +47,15 @@ class Strikes:
 
     def unmet(self) -> list[Strike]:
         """The strikes whose calls were not reached."""
-        reached = {*range(len(self.spots)), *self.spots}
+        reached = {*range(len(self._kinds)), *self.spots}
         return [strike for strikes in self._at.values() for strike in strikes if strike.at not in reached]
 
     def named(self, leg: Leg) -> Leg:
         """The leg with its calls identified by what they ask, as far as they were reached."""
-        return replace(leg, strikes=tuple(map(self._named, leg.strikes)))
+        spots = self.spots
+        return replace(leg, strikes=tuple(_named(strike, spots) for strike in leg.strikes))
 
-    def _named(self, strike: Strike) -> Strike:
-        is_known = isinstance(strike.at, int) and strike.at < len(self.spots)
-        return replace(strike, at=self.spots[strike.at]) if isinstance(strike.at, int) and is_known else strike
+
+def _named(strike: Strike, spots: Sequence[Spot]) -> Strike:
+    is_known = isinstance(strike.at, int) and strike.at < len(spots)
+    return replace(strike, at=spots[strike.at]) if isinstance(strike.at, int) and is_known else strike

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from redrive.core.sessions import NEVER
 from redrive.delivery.outside.invocation import Invocation
 from redrive.invoke.sandbox.variables import function_credentials, function_variables
-from redrive.prove.play.transport import ENDPOINT_URL
+from redrive.prove.play.asked import ENDPOINT_URL
 from redrive.prove.stage.stage import SCOPE, Stage
 from redrive.prove.stage.trigger import Trigger
 

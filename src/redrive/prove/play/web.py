@@ -10,8 +10,8 @@ from redrive.core.clock import HOUR_MS
 from redrive.prove.calls.calls import Call, Params
 from redrive.prove.calls.given import Given
 from redrive.prove.calls.requests import KEY_MEMORY_MS, call_of_request, key_of_request
+from redrive.prove.play.asked import Way
 from redrive.prove.play.running import Passage
-from redrive.prove.play.transport import Way
 from redrive.prove.process.exchange import HttpAnswer, HttpAsked
 
 _TOLD_CHARS_MAX = 120

@@ -14,8 +14,14 @@ _TIMES_YOUNG, _TIMES_OLDER = 20, 50
 
 @contextmanager
 def seldom_collected() -> Iterator[None]:
-    """While entered, garbage is looked for seldom, and not among the objects that are there already."""
+    """While entered, garbage is looked for seldom, and not among the objects that are there already.
+
+    Entered within itself, it changes nothing.
+    """
     before = gc.get_threshold()
+    if before[0] >= _OBJECTS_MORE:
+        yield
+        return
     gc.freeze()
     gc.set_threshold(_OBJECTS_MORE, _TIMES_YOUNG, _TIMES_OLDER)
     try:

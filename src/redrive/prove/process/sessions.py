@@ -10,13 +10,17 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+import botocore.hooks
 import botocore.session
+from botocore.compat import accepts_kwargs
+from botocore.exceptions import DataNotFoundError
 from botocore.hooks import EventAliaser, HierarchicalEmitter
-from botocore.loaders import Loader
+from botocore.loaders import Loader, instance_cache
 
 from redrive.prove.process.surroundings import replaced
 
@@ -33,13 +37,37 @@ def quick_sessions() -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(replaced(kind, "_register_builtin_handlers", _copying_handlers()))
         stack.enter_context(replaced(kind, "_register_data_loader", _register_known_loader))
+        stack.enter_context(replaced(botocore.hooks, "accepts_kwargs", _accepts_kwargs))
         yield
+
+
+def _accepts_kwargs(handler: object) -> bool:
+    """Whether an event handler takes keyword arguments: a resource registers the same ones each time it is made."""
+    code = getattr(getattr(handler, "__func__", handler), "__code__", None)
+    return bool(accepts_kwargs(handler)) if code is None else bool(code.co_flags & inspect.CO_VARKEYWORDS)
 
 
 @functools.cache
 def known_loader() -> Loader:
     """Reads botocore's models, once for all proofs of a process: they do not change."""
-    return botocore.session.get_session().get_component("data_loader")
+    loader = _QuickLoader()
+    loader.__dict__.update(vars(botocore.session.get_session().get_component("data_loader")))
+    return loader
+
+
+class _QuickLoader(Loader):  # type: ignore[misc] # botocore has no types.
+    """A loader that looks into one service's folder for its model: botocore's looks into those of all 400 services."""
+
+    @instance_cache  # type: ignore[untyped-decorator] # As above.
+    def load_service_model(self, service_name: str, type_name: str, api_version: str | None = None) -> object:
+        """The model of a service, as botocore loads it. Errors: UnknownServiceError, DataNotFoundError."""
+        try:
+            version = api_version or self.determine_latest_version(service_name, type_name)
+        except DataNotFoundError:
+            return super().load_service_model(service_name, type_name, api_version)  # It says which services there are.
+        model = self.load_data(f"{service_name}/{version}/{type_name}")
+        self._extras_processor.process(model, self._find_extras(service_name, type_name, version))
+        return model
 
 
 class _Register(Protocol):

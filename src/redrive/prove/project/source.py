@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
-from redrive.core.documents import dump_json
+from redrive.core.documents import dump_json, load_json
 from redrive.core.errors import ServiceError, UserError
 from redrive.core.scope import Scope
-from redrive.languages.template import Node, TemplateError, read_root
+from redrive.languages.template import Node, ParameterValue, PseudoParameters, TemplateError, read_root
+from redrive.packaging.kept import NOTHING_KEPT, Kept
 from redrive.packaging.template import NESTED, local_code, take_in_definitions
 from redrive.prove.guess.reading import read_handler
 from redrive.prove.guess.variables import guessed_value
@@ -30,6 +32,7 @@ from redrive.prove.project.serverless import is_service, service_template
 from redrive.prove.project.terraform import is_plan, translated
 from redrive.services.cloudformation.model.stack import Blueprint
 from redrive.services.cloudformation.transforms.expansion import expanded
+from redrive.services.cloudformation.transforms.serverless import translate, translator_version
 from redrive.services.lambda_.limits import RUNTIMES_RETIRED
 
 _SAM_FUNCTION = "AWS::Serverless::Function"
@@ -69,8 +72,10 @@ class ProjectTemplate:
         return functions_of(self.root, self.code, self.layers, parameters_of(self.root, self.parameters))
 
 
-def read_template(file: Path, given: Mapping[str, str], scope: Scope) -> ProjectTemplate:
-    """Read a template. Errors: UserError."""
+def read_template(
+    file: Path, given: Mapping[str, str], scope: Scope, kept: Kept = NOTHING_KEPT
+) -> ProjectTemplate:  # fmt: skip
+    """Read a template. What SAM's translator makes of it is `kept`. Errors: UserError."""
     try:
         text = file.read_text("utf-8")
         root = read_root(text)
@@ -80,9 +85,9 @@ def read_template(file: Path, given: Mapping[str, str], scope: Scope) -> Project
             return _looked_up(ProjectTemplate(file, found.root, found.code, found.layers, {}, found.guesses))
         if is_service(root):
             service = service_template(root, file.resolve().parent)
-            read = _read(file, service.root, given, scope)
+            read = _read(file, service.root, given, scope, kept)
             return replace(read, guesses={**service.guesses, **read.guesses})
-        return _read(file, root, given, scope)
+        return _read(file, root, given, scope, kept)
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"The template {file} cannot be read: {error}.", exit_code=2) from error
     except TemplateError as error:
@@ -91,7 +96,9 @@ def read_template(file: Path, given: Mapping[str, str], scope: Scope) -> Project
         raise UserError(f"The template {file} cannot be used: {error.message}", exit_code=2) from error
 
 
-def _read(file: Path, root: dict[str, Node], given: Mapping[str, str], scope: Scope) -> ProjectTemplate:
+def _read(
+    file: Path, root: dict[str, Node], given: Mapping[str, str], scope: Scope, kept: Kept
+) -> ProjectTemplate:  # fmt: skip
     directory = file.resolve().parent
     missing = missing_parameters(root, given)
     parameters = {**given, **missing}
@@ -114,7 +121,7 @@ def _read(file: Path, root: dict[str, Node], given: Mapping[str, str], scope: Sc
     code |= images
     layers = _layers_of(root, contents)
     found = ProjectTemplate(file, root, code, layers, parameters, guesses, {}, nested)
-    return _expanded(_looked_up(found), scope)
+    return _expanded(_looked_up(found), scope, kept)
 
 
 def _taken_out(root: Mapping[str, Node], directory: Path) -> dict[str, Path]:
@@ -202,11 +209,14 @@ def _texts(node: Node) -> list[str]:
             return []
 
 
-def _expanded(template: ProjectTemplate, scope: Scope) -> ProjectTemplate:
+def _expanded(template: ProjectTemplate, scope: Scope, kept: Kept) -> ProjectTemplate:
     """The template after its transforms, with stubs for what SAM refuses. Errors: UserError; TemplateError."""
     root, refused = template.root, dict[str, str]()
     for _ in range(_TRIES_MAX):
-        blueprint = expanded(Blueprint(dump_json(root), template.parameters), scope, "stack", "stack", is_reviewed=True)
+        blueprint = expanded(
+            Blueprint(dump_json(root), template.parameters), scope, "stack", "stack", is_reviewed=True,
+            translate=partial(_translated, kept),
+        )  # fmt: skip
         if not blueprint.transform_failure:
             break
         resources = root.get("Resources")
@@ -235,6 +245,17 @@ def _expanded(template: ProjectTemplate, scope: Scope) -> ProjectTemplate:
         )  # fmt: skip
     found = replace(template, root=after, refused=refused, guesses={**template.guesses, **retired})
     return _with_pipes(found)
+
+
+def _translated(
+    kept: Kept, root: Mapping[str, Node], parameters: Mapping[str, ParameterValue], pseudo: PseudoParameters
+) -> dict[str, Node]:
+    """What SAM's translator makes of a template: importing it takes longer than a short proof."""
+    of = dump_json(["sam", translator_version(), root, parameters, pseudo.values()])
+    translated_root: dict[str, Node] = load_json(
+        kept.text(of, lambda: dump_json(translate(root, parameters, pseudo)))
+    )  # fmt: skip
+    return translated_root
 
 
 def _with_pipes(template: ProjectTemplate) -> ProjectTemplate:

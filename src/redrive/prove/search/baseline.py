@@ -24,7 +24,7 @@ import yaml
 
 from redrive.core.errors import UserError
 from redrive.prove.judge.judge import Rule
-from redrive.prove.stage.template import STACK
+from redrive.prove.stage.deployed import STACK
 
 _RULES = {rule.value: rule for rule in Rule}
 _PHYSICAL_NAME = re.compile(rf"\b{STACK}-(\w+)-[A-Z0-9]{{12,13}}\b")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from redrive.packaging.kept import NOTHING_KEPT, Kept
 from redrive.prove.calls.given import NOTHING_GIVEN, Given
 from redrive.prove.judge.judge import Invariant
 from redrive.prove.search.baseline import Accepted
@@ -62,6 +63,8 @@ class Options:
     """How many different messages are worked on at once: 1 or 2."""
     warm: bool = True
     """Whether runs in environments that were used before are searched."""
+    kept: Kept = NOTHING_KEPT
+    """Where what follows from the template alone is kept."""
     accepted: tuple[Accepted, ...] = ()
     """Findings that somebody has accepted, of any handler."""
 

@@ -1,8 +1,13 @@
 """A search in several processes, which plays the same histories, counts the same and finds the same as in one.
 
-    parent      keeps the order: takes up one history after another, and knows all moments that were come to
-    children    copies of the prepared process; each plays the histories that grow from its own first faults, ahead of
-                the parent, and says of each which moments it has come to, and whether it knew them
+    parent      plays the first histories itself; then it keeps the order: takes up one history after another, and
+                knows all moments that were come to
+    children    copies of the parent's process, which know what it knew; each plays the histories that grow from its
+                part of those that waited then, ahead of the parent, and says of each which moments it has come to, and
+                whether it knew them
+
+A short search has ended before there are any children. Histories that begin alike follow each other, so each child has
+those that follow each other: more of its answers are known to itself.
 
 A child that is ahead does not know yet what others will have come to before. So the parent compares: where the child
 has gone on from a moment that was known by then, or the other way round, the child plays that history again, with what
@@ -15,10 +20,11 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Protocol, cast
@@ -33,8 +39,13 @@ AHEAD_MAX = 5_000
 """How many histories a child plays before the parent has taken them up. The parent takes up all that follow from one
 history of a child before those of the next child: with 24, one of two children waited most of the time."""
 
-_ITSELF = -1
-"""In place of a child's number: the parent."""
+ALONE_MAX = 128
+"""How many histories the parent plays before there are children: they know what was answered until then, and a search
+that is as short as this takes a quarter of a second."""
+
+_USUAL_MAX = 8
+_UNKNOWN = -1
+"""In place of a child's number: of a history that waited when there were no children."""
 
 _Marks = Sequence[tuple[Key, bool]]
 
@@ -79,6 +90,17 @@ class _Order:
     stands: bool
 
 
+def usual_jobs() -> int:
+    """How many processes search unless somebody says so: one for each processor that this process may use.
+
+    One where copies of a process with threads are not safe: macOS says so of its own libraries. More processes than
+    some wait for each other, and for the parent.
+    """
+    if sys.platform != "linux":
+        return 1
+    return min(len(os.sched_getaffinity(0)), _USUAL_MAX)
+
+
 def may_fork() -> bool:
     """Whether processes can be copied here."""
     return "fork" in multiprocessing.get_all_start_methods()
@@ -89,14 +111,13 @@ def search_in_processes(
 ) -> Searched:  # fmt: skip
     """Search in so many processes. Errors: as a search in one process."""
     first = search.begin()
-    with _children(search, first, jobs) as children:
-        parent = _Parent(children)
+    with ExitStack() as stack:
+        parent = _Parent(search, first, lambda parts: stack.enter_context(_children(search, parts)), jobs)
+        return searched_by(parent.play, _task_of(first), progress, may_go_on, faults_max=search.faults_max)
 
-        def play(task: _Task) -> tuple[Played, Sequence[_Task]]:
-            return parent.begin(search.play(first)) if task.child == _ITSELF else parent.take_up(task)
 
-        begun = _Task(_ITSELF, first.faults, first.trying)
-        return searched_by(play, begun, progress, may_go_on, faults_max=search.faults_max)
+def _task_of(stem: Stem) -> _Task:
+    return _Task(_UNKNOWN, stem.faults, stem.trying)
 
 
 @dataclass(slots=True)
@@ -140,19 +161,45 @@ class _Child:
 class _Parent:
     """Takes the histories up in their order."""
 
-    def __init__(self, children: Sequence[_Child]) -> None:
-        self._children = children
-        self._visited: dict[Key, bool] = {}
+    def __init__(
+        self, search: Search, first: Stem, fork: Callable[[Sequence[Sequence[Stem]]], Sequence[_Child]], jobs: int
+    ) -> None:  # fmt: skip
+        self._search = search
+        self._fork = fork
+        self._jobs = jobs
+        self._own = deque([first])
+        """The histories that wait, while there are no children."""
+        self._played = 0
+        self._children: Sequence[_Child] = ()
+        self._shared: deque[int] = deque()
+        """The children that have those histories which waited when the children began."""
+        self._visited = search.visited
 
-    def begin(self, played: Played) -> tuple[Played, Sequence[_Task]]:
-        """The first history, which the parent and each child have played; each child has a part of what follows."""
-        self._visited.update({one.key: one.may_fail for one in played.visits if not one.was_known})
-        count = len(self._children)
-        return played, [_Task(at % count, stem.faults, stem.trying) for at, stem in enumerate(played.stems)]
+    def play(self, task: _Task) -> tuple[Played, Sequence[_Task]]:
+        """Take up a history, wherever it is played."""
+        if task.child != _UNKNOWN:
+            return self.take_up(task.child)
+        if not self._children and self._played >= ALONE_MAX:
+            self._share()
+        if self._children:
+            return self.take_up(self._shared.popleft())
+        self._played += 1
+        played = self._search.play(self._own.popleft())
+        self._own.extend(played.stems)
+        return played, list(map(_task_of, played.stems))
 
-    def take_up(self, task: _Task) -> tuple[Played, Sequence[_Task]]:
-        """A history of a child, as it goes after all that came before."""
-        child = self._children[task.child]
+    def _share(self) -> None:
+        """Give all histories that wait to children: as many to each, in their order."""
+        parts: list[list[Stem]] = [[] for _ in range(self._jobs)]
+        for at, stem in enumerate(self._own):
+            number = at * self._jobs // len(self._own)
+            parts[number].append(stem)
+            self._shared.append(number)
+        self._children = self._fork(parts)
+
+    def take_up(self, of_child: int) -> tuple[Played, Sequence[_Task]]:
+        """The next history of a child, as it goes after all that came before."""
+        child = self._children[of_child]
         number, turn = child.taken, 0
         done = child.next(number, turn)
         while (marks := self._marks_of(done.played.visits)) is None:
@@ -166,7 +213,7 @@ class _Parent:
         for one in self._children:
             one.pending.extend(marks.items())
         child.order(stands=True)
-        return done.played, [_Task(task.child, faults, trying) for faults, trying in done.more]
+        return done.played, [_Task(of_child, faults, trying) for faults, trying in done.more]
 
     def _marks_of(self, visits: Sequence[Visit]) -> Mapping[Key, bool] | None:
         """The moments that a history has come to first; None if it was played with other knowledge than there is."""
@@ -181,10 +228,11 @@ class _Parent:
 
 
 @contextmanager
-def _children(search: Search, first: Stem, jobs: int) -> Iterator[Sequence[_Child]]:
+def _children(search: Search, parts: Sequence[Sequence[Stem]]) -> Iterator[Sequence[_Child]]:
+    """A child for each part of the histories that wait."""
     children: list[_Child] = []
     try:
-        children.extend(_forked(search, first, number, jobs) for number in range(jobs))
+        children.extend(_forked(search, part) for part in parts)
         yield children
     finally:
         for child in children:
@@ -195,7 +243,7 @@ def _children(search: Search, first: Stem, jobs: int) -> Iterator[Sequence[_Chil
             child.orders.close()
 
 
-def _forked(search: Search, first: Stem, number: int, jobs: int) -> _Child:
+def _forked(search: Search, stems: Sequence[Stem]) -> _Child:
     """Start a child. What it has played is read by a thread, so that neither waits for the other to read."""
     pipe: tuple[_Pipe, _Pipe] = multiprocessing.Pipe()
     ours, theirs = pipe
@@ -205,7 +253,7 @@ def _forked(search: Search, first: Stem, number: int, jobs: int) -> _Child:
         try:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent decides what Ctrl-C ends.
             ours.close()
-            _Ahead(search, theirs).work(first, number, jobs)
+            _Ahead(search, theirs).work(stems)
             status = 0
         finally:
             os._exit(status)
@@ -232,16 +280,14 @@ class _Ahead:
         self._waiting: deque[Stem] = deque()
         self._ahead: deque[tuple[int, Stem, Played]] = deque()
         """The histories that the parent has not taken up."""
-        self._known: dict[Key, bool] = {}
+        self._known = dict(search.visited)
         """The moments that all histories have come to that were taken up."""
         self._turns = 0
         self._number = 0
 
-    def work(self, first: Stem, number: int, jobs: int) -> None:
+    def work(self, stems: Sequence[Stem]) -> None:
         """Play until the parent ends this process, or is gone."""
-        played = self._search.play(first)
-        self._known.update({one.key: one.may_fail for one in played.visits if not one.was_known})
-        self._waiting.extend(played.stems[number::jobs])
+        self._waiting.extend(stems)
         with contextlib.suppress(EOFError, OSError):
             while True:
                 if self._waiting and len(self._ahead) < AHEAD_MAX and not self._parent.poll():

@@ -9,6 +9,7 @@ from pathlib import Path
 from redrive.core.errors import UserError
 from redrive.invoke.sandbox.unpack import unpack
 from redrive.languages.template import Node
+from redrive.packaging.kept import NOTHING_KEPT, Kept
 from redrive.prove.process.subject import NamedSubject, Subject
 from redrive.prove.project.choosing import module_of, named, of_handler, only
 from redrive.prove.project.functions import ProjectFunction
@@ -55,10 +56,10 @@ class Chosen:
 
 def chosen(
     file: Path, parameters: Mapping[str, str], subject: Subject | None, directory: Path, *, logical_id: str = "",
-    kind: Kind | None = None, rule: str | None = None,
+    kind: Kind | None = None, rule: str | None = None, kept: Kept = NOTHING_KEPT,
 ) -> Chosen:  # fmt: skip
     """Read a template, and choose by what the user has named. Code is unpacked under `directory`. Errors: UserError."""
-    template = read_template(file, parameters, SCOPE)
+    template = read_template(file, parameters, SCOPE, kept)
     functions = template.functions
     if not functions and subject is not None:
         return Chosen(template, None, subject, is_bare=True)

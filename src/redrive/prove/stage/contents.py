@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar, cast
 
+from redrive.core.clock import Instant
+from redrive.prove.stage.ids import Ids
 from redrive.store.api import Step
 from redrive.store.contents import EXPIRING, SEQUENCES, ContentStore, StaleRead
 from redrive.store.database import Row
@@ -37,20 +39,31 @@ class World:
     numbers: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Asked(Generic[T]):
     """A question to the engine. `key` is all of it, and the time; None if it cannot be compared with others.
 
-    `answer` asks the engine. `place` is where ids are drawn, and `draws` says after the answer whether any were.
+    `answer` asks the engine. `place` is where ids are drawn, and `ids` say after the answer whether any were.
     """
 
-    key: object
+    key: tuple[bytes, Instant] | None
     answer: Callable[[], T]
     place: object
-    draws: Callable[[], int]
+    ids: Ids
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
+class _PartOf:
+    """A part of a table, and its contents by the contents of the whole table."""
+
+    part: Part
+    table: int
+    contents: dict[int, int] = field(default_factory=dict)
+    spliced: dict[tuple[int, int], int] = field(default_factory=dict)
+    """The contents of the whole table, by what they were and by another content of the part."""
+
+
+@dataclass(slots=True)
 class _Known:
     """An answer, and what it has left behind: the new contents of tables and of parts of tables, and the rows that it
     has added to tables.
@@ -58,17 +71,21 @@ class _Known:
 
     answer: object
     written: Sequence[tuple[int, int]]
-    parts: Sequence[tuple[Part, int]]
+    parts: Sequence[tuple[_PartOf, int]]
     added: Sequence[tuple[int, Rows]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Depending:
-    """Answers to a question that depend on the same tables and parts, by the contents of these."""
+    """Answers to a question that depend on the same tables and parts, by the contents of these.
+
+    `has_ids` says whether they have ids in them: then they depend on the place of the draw, too.
+    """
 
     tables: tuple[int, ...]
-    parts: tuple[Part, ...]
-    answers: dict[tuple[int, ...], _Known] = field(default_factory=dict)
+    parts: tuple[_PartOf, ...]
+    has_ids: bool
+    answers: dict[tuple[object, ...], _Known] = field(default_factory=dict)
 
 
 class Contents:
@@ -84,15 +101,16 @@ class Contents:
         self._numbers: list[dict[Rows, int]] = [{} for _ in self._index]
         self._rows: list[Rows] = []
         self._texts: dict[int, str] = {}
+        self._told: dict[tuple[int, ...], Sequence[str]] = {}
+        self._places: dict[tuple[str, ...], Sequence[int]] = {}
         self._current = [_UNKNOWN] * len(store.tables)
         self._held = self._current.copy()
         self._unread = set(range(len(store.tables)))
         self._adding = frozenset(self._index[table] for table in ADDED_TO)
         self._always = frozenset(self._index[table] for table in CACHED)
-        self._parts: dict[Part, dict[int, int]] = {_EXPIRES: {}}
-        """The contents of parts, each by the content of the whole table."""
-        self._spliced: dict[tuple[int, Part, int], int] = {}
-        self._answers: dict[object, dict[object, _Depending]] = {}
+        self._parts: dict[Part, _PartOf] = {}
+        self._expiring = self._part_named(_EXPIRES)
+        self._answers: dict[tuple[bytes, Instant], dict[object, _Depending]] = {}
         self._is_asking = False
         self._is_simple = True
         self._is_lazy = True
@@ -120,10 +138,24 @@ class Contents:
         """The rows of a content."""
         return self._rows[number]
 
-    def told(self, tables: Sequence[str]) -> list[str]:
-        """The contents of these tables as texts."""
+    def numbers(self, tables: tuple[str, ...]) -> tuple[int, ...]:
+        """The contents of these tables, as numbers: equal numbers are equal contents."""
         self._look()
-        return [self._text(self._current[self._index[table]]) for table in tables]
+        return tuple([self._current[at] for at in self._places_of(tables)])
+
+    def told(self, tables: tuple[str, ...]) -> Sequence[str]:
+        """The contents of these tables as texts."""
+        numbers = self.numbers(tables)
+        known = self._told.get(numbers)
+        if known is None:
+            known = self._told[numbers] = [self._text(number) for number in numbers]
+        return known
+
+    def _places_of(self, tables: tuple[str, ...]) -> Sequence[int]:
+        known = self._places.get(tables)
+        if known is None:
+            known = self._places[tables] = [self._index[table] for table in tables]
+        return known
 
     def run(self, step: Step[T]) -> T:
         """Run a step on the store, with the current contents."""
@@ -140,56 +172,64 @@ class Contents:
             return asked.answer()
         if asked.key is None:
             return asked.answer()
-        self._look()
-        for key in (asked.key, (asked.key, asked.place)):
-            known = self._find(key)
-            if known is not None:
-                self.known += 1
-                for at, number in known.written:
-                    self._current[at] = number
-                for part, number in known.parts:
-                    at = self._index[str(part[0])]
-                    self._current[at] = self._with_part(at, self._current[at], part, number)
-                for at, rows in known.added:
-                    self._current[at] = self._with(at, rows)
-                return cast("T", known.answer)
-        return self._asked(asked)
+        if self._unread:
+            self._look()
+        known = self._find(asked)
+        if known is None:
+            return self._asked(asked)
+        self.known += 1
+        current = self._current
+        for at, number in known.written:
+            current[at] = number
+        for part, number in known.parts:
+            current[part.table] = self._with_part(part, current[part.table], number)
+        for at, rows in known.added:
+            current[at] = self._with(at, rows)
+        return cast("T", known.answer)
 
-    def _find(self, key: object) -> _Known | None:
-        of_key = self._answers.get(key)
+    def _find(self, asked: Asked[T]) -> _Known | None:
+        of_key = self._answers.get(asked.key)  # type: ignore[arg-type] # None is no key.
         if of_key is None:
             return None
         for depending in of_key.values():
-            known = depending.answers.get(self._contents(depending, self._current))
+            known = depending.answers.get(self._contents(depending, self._current, asked.place))
             if known is not None:
                 return known
         return None
 
-    def _contents(self, depending: _Depending, current: Sequence[int]) -> tuple[int, ...]:
+    def _contents(self, depending: _Depending, current: Sequence[int], place: object) -> tuple[object, ...]:
         """The contents of what answers depend on, if these are the contents of all tables."""
-        found = [current[at] for at in depending.tables]
+        found: list[object] = [current[at] for at in depending.tables]
+        if depending.has_ids:
+            found.append(place)
         for part in depending.parts:
-            whole = current[self._index[part[0]]]  # type: ignore[index] # The first member is the table.
-            number = self._parts[part].get(whole)
+            whole = current[part.table]
+            number = part.contents.get(whole)
             found.append(self._part(part, whole) if number is None else number)
         return tuple(found)
 
-    def _part(self, part: Part, whole: int) -> int:
+    def _part_named(self, part: Part) -> _PartOf:
+        known = self._parts.get(part)
+        if known is None:
+            known = self._parts[part] = _PartOf(part, self._index[str(part[0])])
+        return known
+
+    def _part(self, part: _PartOf, whole: int) -> int:
         """The content of a part, in a content of its table."""
-        known = self._parts.setdefault(part, {})
-        number = known.get(whole)
+        number = part.contents.get(whole)
         if number is None:
-            at, all_rows = self._index[str(part[0])], self._rows[whole]
-            rows = self._store.expiring(all_rows) if part == _EXPIRES else part_of(all_rows, part)
-            number = known[whole] = self._number(at, rows)
+            all_rows = self._rows[whole]
+            rows = self._store.expiring(all_rows) if part is self._expiring else part_of(all_rows, part.part)
+            number = part.contents[whole] = self._number(part.table, rows)
         return number
 
-    def _with_part(self, at: int, whole: int, part: Part, number: int) -> int:
+    def _with_part(self, part: _PartOf, whole: int, number: int) -> int:
         """The content of a table with another content of a part."""
-        key = (whole, part, number)
-        if key not in self._spliced:
-            self._spliced[key] = self._number(at, with_part(self._rows[whole], part, self._rows[number]))
-        return self._spliced[key]
+        spliced = part.spliced.get((whole, number))
+        if spliced is None:
+            rows = with_part(self._rows[whole], part.part, self._rows[number])
+            spliced = part.spliced[whole, number] = self._number(part.table, rows)
+        return spliced
 
     def _asked(self, asked: Asked[T]) -> T:
         """Ask the engine, and keep the answer."""
@@ -218,16 +258,18 @@ class Contents:
         if any(self._index[str(part[0])] in whole for part in left):
             written |= {self._index[str(part[0])] for part in left} & whole
             left = [part for part in left if self._index[str(part[0])] not in whole]
-        tables, in_order = tuple(sorted(whole)), tuple(sorted(parts, key=repr))
-        for part in in_order:
-            self._parts.setdefault(part, {})
-        key = (asked.key, asked.place) if asked.draws() else asked.key
-        of_key = self._answers.setdefault(key, {})
-        depending = of_key.setdefault((tables, in_order), _Depending(tables, in_order))
-        depending.answers[self._contents(depending, before)] = _Known(
+        tables, in_order = tuple(sorted(whole)), tuple(map(self._part_named, sorted(parts, key=repr)))
+        has_ids = asked.ids.draws > 0
+        of_key = self._answers.setdefault(asked.key, {})  # type: ignore[arg-type] # None is no key.
+        which = (tables, in_order, has_ids)
+        depending = of_key.get(which)
+        if depending is None:
+            depending = of_key[which] = _Depending(tables, in_order, has_ids)
+        left_in = map(self._part_named, sorted(left, key=repr))
+        depending.answers[self._contents(depending, before, asked.place)] = _Known(
             answer,
             [(at, self._current[at]) for at in sorted(written)],
-            [(part, self._part(part, self._current[self._index[str(part[0])]])) for part in sorted(left, key=repr)],
+            [(part, self._part(part, self._current[part.table])) for part in left_in],
             list(self._added.items()),
         )
 
@@ -251,20 +293,23 @@ class Contents:
         is_lazy = self._is_asking and self._is_lazy
         stale = self._adding if is_lazy else frozenset()
         put: dict[str, Rows] = {}
+        before: dict[str, Rows] = {}
         for at, (held, current) in enumerate(zip(self._held, self._current, strict=True)):
             number = self._number(at, ()) if at in stale else current
             if held != number:
                 put[self._store.tables[at]] = self._rows[number]
+                if held != _UNKNOWN:
+                    before[self._store.tables[at]] = self._rows[held]
                 self._held[at] = number
         if put:
             if put.keys() & self._store.counting:
                 put[SEQUENCES] = self._rows[self._current[self._index[SEQUENCES]]]
                 self._held[self._index[SEQUENCES]] = self._current[self._index[SEQUENCES]]
-            self._store.put(put)
+            self._store.put(put, before)
         touched = self._store.touched
         touched.stale = ADDED_TO if is_lazy else frozenset()
         touched.clean = dict(zip(self._store.tables, self._held, strict=True))
-        touched.clean[EXPIRING] = self._part(_EXPIRES, touched.clean[ITEMS])
+        touched.clean[EXPIRING] = self._part(self._expiring, touched.clean[ITEMS])
 
     def _take_touched(self) -> None:
         """Take what the last step has touched; what it has written is read when it is needed."""

@@ -13,9 +13,6 @@ from dataclasses import dataclass
 from redrive.core.clock import DAY_MS, HOUR_MS, SECOND_MS
 from redrive.core.documents import Document
 from redrive.delivery.outside.invocation import InvocationResult, InvocationStatus
-from redrive.languages.states import definition as language
-from redrive.languages.states.reading import errors_caught_by, retriers_of
-from redrive.languages.states.retries import delay_s, matches
 
 ALL = "States.ALL"
 TIMEOUT = "States.Timeout"
@@ -52,6 +49,9 @@ class Retrier:
 
     def wait_ms(self, used: int) -> int:
         """How long to wait before the next retry, when `used` were made."""
+        from redrive.languages.states import definition as language  # noqa: PLC0415 - 30 ms, and few functions are tasks.
+        from redrive.languages.states.retries import delay_s  # noqa: PLC0415 - as above.
+
         longest_s = None if self.wait_ms_max is None else self.wait_ms_max // SECOND_MS
         rule = language.Retrier(self.errors, self.interval_ms // SECOND_MS, self.attempts_max, self.rate, longest_s)
         return round(delay_s(rule, used + 1) * SECOND_MS)
@@ -71,6 +71,8 @@ class Retrier:
     @classmethod
     def of(cls, entry: Mapping[str, object]) -> Retrier:
         """A retrier of a state's definition. A number that the definition computes is taken for the default."""
+        from redrive.languages.states.reading import retriers_of  # noqa: PLC0415 - as above.
+
         (read,) = retriers_of({"Retry": [entry]})
         longest = None if read.delay_s_max is None else read.delay_s_max * SECOND_MS
         return cls(read.errors, read.interval_s * SECOND_MS, read.attempts_max, read.backoff_rate, longest)
@@ -154,6 +156,8 @@ WEB_CLIENT = Awaiting((Retrier(tuple(SERVER_ERROR), attempts_max=1),), is_web=Tr
 
 def task(state: Mapping[str, object], *, is_express: bool) -> Awaiting:
     """The task of a state's definition."""
+    from redrive.languages.states.reading import errors_caught_by  # noqa: PLC0415 - as above.
+
     timeout = state.get("TimeoutSeconds")
     return Awaiting(
         tuple(map(Retrier.of, _objects(state.get("Retry")))),
@@ -165,6 +169,8 @@ def task(state: Mapping[str, object], *, is_express: bool) -> Awaiting:
 
 def _takes(names: Iterable[str], errors: frozenset[str]) -> bool:
     """Whether a list of names takes an error that has any of these names."""
+    from redrive.languages.states.retries import matches  # noqa: PLC0415 - as above.
+
     return any(matches(tuple(names), error) for error in errors)
 
 

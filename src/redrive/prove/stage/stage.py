@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import marshal
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, cast
 
@@ -23,13 +22,15 @@ from redrive.core.sessions import Issuer
 from redrive.delivery.outside.errand import Errand, Result
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, Invoker
 from redrive.delivery.worker import ONE, Attempt
-from redrive.engine.build import bind_registry, build_workers
+from redrive.engine.build import bind_registry
 from redrive.engine.engine import Claimed, Engine
+from redrive.engine.workers import build_workers
 from redrive.gateway.chain import Gateway
 from redrive.gateway.identity import DEFAULT_REGION, Identity
 from redrive.prove.effects.journal import Trace
 from redrive.prove.stage.contents import Asked, Contents
 from redrive.prove.stage.ids import Ids, renamed
+from redrive.prove.stage.question import Question
 from redrive.prove.stage.tape import Answered, Beginning, Mark, Saved, Strayed, Tape
 from redrive.services.lambda_.source import SOURCE as LAMBDA_EVENTS
 from redrive.services.sqs.model.queue import Queue
@@ -44,10 +45,10 @@ T = TypeVar("T")
 
 START = parse_instant("2025-01-01T00:00:00Z")
 SCOPE = Scope("000000000000", DEFAULT_REGION)
+_CLAIM, _NEXT_DUE = Question(("claim",)), Question(("next due",))
+_WAITING, _WAITING_EVENTS = Question(("waiting",)), Question(("waiting events",))
 ROUNDS_MAX = 10_000
 """After more rounds of claims than this without a run, something is due for ever."""
-
-_MARSHAL_VERSION = 2  # Later ones write equal values differently, depending on the number of references.
 
 MADE_UP = frozenset({"stepfunctions"})
 """Services of the engine that it does not answer here: a handler may start any machine, which no template has made."""
@@ -61,6 +62,7 @@ LEFT_TABLES = (
     "uploads",
 )  # fmt: skip
 """The tables whose rows are what runs have left behind."""
+_ALIKE_TABLES = (*DECIDING_TABLES, *LEFT_TABLES)
 TELLING_TABLES = (
     "alarm_history", "archive_minutes", "attempts", "execution_events", "facts", "links", "log_events", "metrics",
     "moves", "notes", "runs",
@@ -132,6 +134,7 @@ class Stage:
         """How often each kind of question was asked on this leg: ids are drawn by that."""
         self._tape = Tape()
         self._awaited: Mark | None = None
+        self._likenesses: dict[Hashable, bytes] = {}
         self.remembers = False
         """Whether questions are answered by what is known of other histories, where it is the same."""
         self.more_deciding: Step[str] | None = None
@@ -141,7 +144,7 @@ class Stage:
         self._store = ContentStore(clock=self.clock, entropy=self._ids)
         self.invoker = invoker
         registry = bind_registry(self._store, models())
-        workers = [worker for worker in build_workers(SilentLog()) if not worker.upkeep]
+        workers = build_workers(SilentLog(), has_upkeep=False)
         self.contents = Contents(self._store)
         self.engine = Engine(self.contents.run, registry, workers, invoker, SilentLog())
         self.issuer = Issuer(self._store.secret)
@@ -169,7 +172,7 @@ class Stage:
 
     def look_up(self, service: str, operation: str, **params: object) -> Document:
         """Run one operation that changes nothing, without the tape. Errors: ServiceError."""
-        asked = ("look up", service, operation, params)
+        asked = Question(("look up", service, operation, params))
         return self._answered(asked, lambda: self._call(service, operation, params), ("look up",)).given()
 
     def send(self, number: int, **params: object) -> None:
@@ -202,20 +205,18 @@ class Stage:
         """Ask another part of the world, whose answers are not remembered. `asked` describes the question."""
         return self._ask(asked, ask, is_engines=False)
 
-    def respond(self, asked: tuple[object, ...], request: Callable[[], HttpRequest]) -> HttpResponse:
+    def respond(self, asked: Question, request: Callable[[], HttpRequest]) -> HttpResponse:
         """Answer a request through the gateway. `asked` describes the request; `request` makes it, only if needed."""
         return self._ask(asked, lambda: self._gateway.respond(request()))
 
-    def refuse(
-        self, asked: tuple[object, ...], request: Callable[[], HttpRequest], error: ServiceError
-    ) -> HttpResponse:
+    def refuse(self, asked: Question, request: Callable[[], HttpRequest], error: ServiceError) -> HttpResponse:
         """Answer a request with an error, without any effect."""
 
         def refuse() -> HttpResponse:
             exchange = self._gateway.open(request())
             return exchange if isinstance(exchange, HttpResponse) else self._gateway.answer(exchange, error)
 
-        return self._ask(("refused", *asked), refuse)
+        return self._ask(asked, refuse)
 
     def begin_leg(self, beginning: Beginning | None = None) -> None:
         """Begin a tape: a new one, or one that is known up to a mark."""
@@ -271,15 +272,19 @@ class Stage:
         others = [one.told() for one in self.attached]
         return _hashed("".join([*self.contents.told((*DECIDING_TABLES, *LEFT_TABLES)), *others]))
 
-    def likeness(self, *others: object) -> bytes:
+    def likeness(self, *others: Hashable) -> bytes:
         """A hash for deduplication: two moments with the same hash continue alike, as far as the stage's state decides.
 
         See `renamed`.
         """
-        held = "".join([*self.contents.told(DECIDING_TABLES), self._more_deciding()])
-        attached = (one.told() for one in self.attached)
-        left = [*self.contents.told(LEFT_TABLES), *map(repr, others), *attached]
-        return _hashed(held + renamed(left, held, self._ids.drawn))
+        more, attached = self._more_deciding(), tuple([one.told() for one in self.attached])
+        moment = (self.contents.numbers(_ALIKE_TABLES), more, attached, others)
+        known = self._likenesses.get(moment)
+        if known is None:
+            held = "".join([*self.contents.told(DECIDING_TABLES), more])
+            left = [*self.contents.told(LEFT_TABLES), *map(repr, others), *attached]
+            known = self._likenesses[moment] = _hashed(held + renamed(left, held, self._ids.drawn))
+        return known
 
     def settle(self) -> None:
         """Do what is due now."""
@@ -290,7 +295,7 @@ class Stage:
 
     def turn(self) -> bool:
         """One round of claims, and its runs; returns whether anything was due."""
-        claimed: Claimed = self._ask(("claim",), lambda: self.engine.claim(ONE))
+        claimed: Claimed = self._ask(_CLAIM, lambda: self.engine.claim(ONE))
         for attempt in claimed.attempts:
             self._settle(attempt, self.engine.perform(attempt))
         return claimed.progressed
@@ -303,7 +308,7 @@ class Stage:
 
     def next_due(self) -> Instant | None:
         """The next instant at which something is due."""
-        return self._ask(("next due",), lambda: self.engine.next_due(free=ONE))
+        return self._ask(_NEXT_DUE, lambda: self.engine.next_due(free=ONE))
 
     def waiting(self, queue_arn: str, dead_letter_arn: str) -> Waiting:
         """What is left in a queue and in its dead-letter queue."""
@@ -312,7 +317,7 @@ class Stage:
             dead = _message_count(tx, dead_letter_arn.rpartition(":")[2])
             return Waiting(next_visible(tx, queue_arn) is not None, dead)
 
-        return self._ask(("waiting",), lambda: self.engine.run(look))
+        return self._ask(_WAITING, lambda: self.engine.run(look))
 
     def waiting_events(self, function_name: str, dead_letter_arn: str) -> Waiting:
         """What is left of a function's asynchronous events, and in the queue of its dead letters."""
@@ -322,7 +327,7 @@ class Stage:
             dead = _message_count(tx, dead_letter_arn.rpartition(":")[2])
             return Waiting(tx.deliveries.count_of_source(LAMBDA_EVENTS, function_arn) > 0, dead)
 
-        return self._ask(("waiting events",), lambda: self.engine.run(look))
+        return self._ask(_WAITING_EVENTS, lambda: self.engine.run(look))
 
     def show_again(self, queue_url: str, handle: str) -> bool:
         """Make a received message visible at once; False if nobody holds it any more."""
@@ -359,40 +364,38 @@ class Stage:
         return "" if self.more_deciding is None else self.engine.run(self.more_deciding)
 
     def _ask(
-        self, asked: tuple[object, ...], ask: Callable[[], T], *, place: tuple[object, ...] = (),
+        self, asked: Question | tuple[object, ...], ask: Callable[[], T], *, place: tuple[object, ...] | None = None,
         is_engines: bool = True,
     ) -> T:  # fmt: skip
         """Ask the engine, or the tape while it lasts. Ids are drawn at `place`, or at the current place of the history.
 
         Errors: ServiceError as `ask`; Strayed if the tape has another question here.
         """
+        question = asked if isinstance(asked, Question) else Question(asked)
         position = self._position
         self._position += 1
-        kind = _kind_of(asked)
-        nth = self._asked[kind] = self._asked.get(kind, 0) + 1
+        nth = self._asked[question.kind] = self._asked.get(question.kind, 0) + 1
         if self._awaited is not None:
             known = self._tape.answers[position] if position < self._awaited.position else None
-            if known is None or known.asked != asked:
+            if known is None or not known.question.is_the_same(question):
                 raise Strayed
             return cast("T", known.given())
-        answered = (
-            self._answered(asked, ask, place or (self.now, self._serial, kind, nth))
-            if is_engines
-            else Answered.of(asked, ask)
-        )
+        answered = self._answered(question, ask, place, nth) if is_engines else Answered.of(question, ask)
         self._tape.answers.append(answered)
         return answered.given()
 
-    def _answered(self, asked: tuple[object, ...], ask: Callable[[], T], place: tuple[object, ...]) -> Answered[T]:
+    def _answered(
+        self, question: Question, ask: Callable[[], T], place: tuple[object, ...] | None, nth: int = 0
+    ) -> Answered[T]:
         """The engine's answer; a known one if the search remembers, and what it depends on is the same."""
 
         def answer() -> Answered[T]:
-            self._ids.begin(*place)
-            return Answered.of(asked, ask)
+            self._ids.begin(*(place or (self.now, self._serial, question.kind, nth)))
+            return Answered.of(question, ask)
 
-        question = _question(asked) if self.remembers else None
-        key = None if question is None else (question, self.now)
-        return self.contents.ask(Asked(key, answer, place, lambda: self._ids.draws))
+        text = question.text if self.remembers else None
+        key = None if text is None else (text, self.now)
+        return self.contents.ask(Asked(key, answer, place or (self._serial, nth), self._ids))
 
 
 def _message_count(tx: Transaction, queue_name: str) -> int:
@@ -401,23 +404,6 @@ def _message_count(tx: Transaction, queue_name: str) -> int:
         return 0
     counts = tx.messages.counts(queue.contents, tx.now)
     return counts.visible + counts.in_flight + counts.delayed
-
-
-def _question(asked: tuple[object, ...]) -> bytes | None:
-    """A question as a value; None if it has more in it than plain values."""
-    try:
-        return marshal.dumps(asked, _MARSHAL_VERSION)  # type: ignore[arg-type] # It raises for any other type.
-    except ValueError:
-        return None
-
-
-def _kind_of(asked: tuple[object, ...]) -> object:
-    """What a question is about, without its details."""
-    kind = asked[:3]
-    for at, one in enumerate(kind):
-        if not isinstance(one, str):
-            return kind[:at]
-    return kind
 
 
 def _errand_told(errand: Errand) -> tuple[object, ...]:

@@ -15,6 +15,7 @@ from redrive.core.clock import Instant
 from redrive.core.errors import ServiceError
 from redrive.prove.effects.journal import Trace
 from redrive.prove.stage.contents import World
+from redrive.prove.stage.question import Question
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -35,20 +36,20 @@ class Saved:
     others: tuple[object, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Answered(Generic[T_co]):
     """One question to the engine, and its answer."""
 
-    asked: tuple[object, ...]
+    question: Question
     answer: T_co | ServiceError
 
     @classmethod
-    def of(cls, asked: tuple[object, ...], ask: Callable[[], T_co]) -> Answered[T_co]:
+    def of(cls, question: Question, ask: Callable[[], T_co]) -> Answered[T_co]:
         """Ask, and keep the answer or the refusal."""
         try:
-            return cls(asked, ask())
+            return cls(question, ask())
         except ServiceError as error:
-            return cls(asked, error)
+            return cls(question, error)
 
     def given(self) -> T_co:
         """The answer. Errors: ServiceError if the engine refused."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import io
 import json
-import re
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,17 +12,16 @@ from pathlib import Path
 from typing import cast
 
 from redrive.core.clock import SECOND_MS
-from redrive.core.documents import Document, dump_json
-from redrive.core.errors import ServiceError, UserError
+from redrive.core.documents import Document
+from redrive.core.errors import UserError
 from redrive.invoke.sandbox.unpack import unpack
-from redrive.languages.template import Node
 from redrive.prove.process.subject import NamedSubject
-from redrive.prove.project.focus import MADE, NOT_HERE, focus, kept_still, needed
+from redrive.prove.project.focus import MADE, NOT_HERE, focus
 from redrive.prove.project.functions import Feed, ProjectFunction
-from redrive.prove.project.nodes import stubbed
-from redrive.prove.project.source import ProjectTemplate, read_template
+from redrive.prove.project.source import ProjectTemplate
 from redrive.prove.stage.called import CUSTOM_RESOURCE, is_api
 from redrive.prove.stage.deliveries import kind_for
+from redrive.prove.stage.deployed import STACK, Deployments
 from redrive.prove.stage.fed import direct_handlers, direct_trigger, is_direct, trigger_of
 from redrive.prove.stage.invoked import invoked_handlers, invoked_trigger, retention_ms
 from redrive.prove.stage.sampled import Wanted
@@ -34,18 +32,11 @@ from redrive.services.lambda_.model.function import Function
 from redrive.services.scheduler.model.executions import Execution, execution_id, rendered_input
 from redrive.store.api import Transaction
 
-STACK = "stack"
 FED_BY = "fed by"
 _ASKED = "asked"
 """The name of what the report says of a function's trigger."""
 _FUNCTION = "AWS::Lambda::Function"
 _RULE = "AWS::Events::Rule"
-_STUBS = [{"Key": "redrive:on-unknown", "Value": "stub"}]
-"""What redrive does not serve is stood in for: the handler's calls of it are answered as of any service not served."""
-_CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
-_CIRCLE = re.compile(r"Circular dependency between resources: \[(?P<names>[^\]]*)\]")
-_STUBS_MAX = 25
-"""After so many resources that cannot be made, the template is refused."""
 _KINDS: Mapping[str, Kind] = {
     "sqs": Kind.SQS, "kinesis": Kind.KINESIS, "dynamodb": Kind.DYNAMODB, "eventbridge": Kind.EVENTBRIDGE, "s3": Kind.S3,
     "topic": Kind.SNS, "schedule": Kind.SCHEDULE, "task": Kind.TASK, "caller": Kind.LAMBDA,
@@ -89,14 +80,14 @@ def _kind_of(feed: Feed) -> Kind:
 
 def function_trigger(
     stage: Stage, template: ProjectTemplate, function: ProjectFunction, bodies: tuple[str, ...] | None, *,
-    wanted: Wanted, kind: Kind | None, sample: Sample,
+    deployments: Deployments, wanted: Wanted, kind: Kind | None, sample: Sample,
 ) -> Declared:  # fmt: skip
     """Deploy a template for one of its functions, and say what feeds that function. Errors: UserError."""
     feed, kind = feed_for(function, kind, wanted)
     root = copy.deepcopy(template.root)
     focus(root, function, feed)
     kept = {function.logical_id, feed.resource, feed.source, *MADE}
-    stubs = _deploy(stage, template, root, kept)
+    stubs = deployments.deploy(stage, template, root, kept)
     told = {**template.guesses, **stubs}
     name = _physical_name(stage, template.file, function.logical_id)
 
@@ -123,10 +114,12 @@ def function_trigger(
     return Declared(trigger, function.handler, function.code, function.layers)
 
 
-def bare_trigger(stage: Stage, template: ProjectTemplate, make: Callable[[], Trigger]) -> Declared:
+def bare_trigger(
+    stage: Stage, template: ProjectTemplate, make: Callable[[], Trigger], deployments: Deployments
+) -> Declared:  # fmt: skip
     """Deploy a template that has no function for the handler, and `make` the usual trigger beside its resources."""
     root = copy.deepcopy(template.root)
-    stubs = _deploy(stage, template, root, set())
+    stubs = deployments.deploy(stage, template, root, set())
     trigger = make()
     told = {**template.guesses, **stubs}
     fed_by = "what is usual, because the template has no function"
@@ -134,7 +127,7 @@ def bare_trigger(stage: Stage, template: ProjectTemplate, make: Callable[[], Tri
 
 
 def declared_trigger(
-    stage: Stage, template: ProjectTemplate, handler: str, bodies: tuple[str, ...] | None, *,
+    stage: Stage, template: ProjectTemplate, handler: str, bodies: tuple[str, ...] | None, *, deployments: Deployments,
     wanted: Callable[[str, Path | None], Wanted], kind: Kind | None = None, rule: str | None = None,
 ) -> Declared:  # fmt: skip
     """Deploy a template, with its schedules disabled, and pick what is fed by a queue, a stream or a rule.
@@ -144,7 +137,7 @@ def declared_trigger(
     event of a handler is like, from its name and the directory of its code. Errors: UserError.
     """
     file = template.file
-    _deploy(stage, template, copy.deepcopy(template.root), None)
+    deployments.deploy(stage, template, copy.deepcopy(template.root), None)
     told = dict(template.guesses)
 
     def of_function(function: Document) -> Wanted:
@@ -224,83 +217,6 @@ def _archive(stage: Stage, function_name: str) -> bytes:
         return b"" if function is None else tx.blobs.get(function.code_digest) or b""
 
     return stage.engine.run(step)
-
-
-def deploy(stage: Stage, file: Path, parameters: Mapping[str, str]) -> ProjectTemplate:
-    """Deploy a whole template, with stubs for what cannot be made besides functions. Errors: UserError."""
-    template = read_template(file, parameters, SCOPE)
-    functions = {function.logical_id for function in template.functions}
-    stubs = _deploy(stage, template, copy.deepcopy(template.root), functions)
-    return replace(template, guesses={**template.guesses, **stubs})
-
-
-def _deploy(stage: Stage, template: ProjectTemplate, root: dict[str, Node], kept: set[str] | None) -> dict[str, str]:
-    """Deploy a template; a resource that cannot be made becomes a stub, if it is none of those to be `kept`.
-
-    Returns the stubs, each with the reason. Without `kept`, every resource has to be made. Errors: UserError.
-    """
-    kept_still(root)
-    stubs: dict[str, str] = {}
-    before = stage.save()
-    for _ in range(_STUBS_MAX):
-        try:
-            failed = _deployed(stage, template, root)
-        except ServiceError as error:
-            if not kept or not _reduced(root, kept, error.message):
-                raise UserError(
-                    f"The template {template.file} cannot be deployed: {error.message}", exit_code=2
-                ) from error
-            stage.load(before)
-            continue
-        resources = root["Resources"]
-        free = [name for name in failed if kept is not None and name not in kept]
-        if not failed:
-            return stubs
-        if not free or not isinstance(resources, dict):
-            why = "; ".join(failed.values())
-            raise UserError(f"The template {template.file} cannot be deployed: {why}", exit_code=2)
-        for name in free:
-            stubs[f"resource {name}"] = f"a stub, because it cannot be made: {failed[name]}"
-            resources[name] = dict(stubbed(cast("dict[str, Node]", resources[name])))
-        stage.load(before)
-    raise UserError(f"The template {template.file} cannot be deployed: {'; '.join(stubs.values())}", exit_code=2)
-
-
-def _reduced(root: dict[str, Node], kept: set[str], why: str) -> bool:
-    """Leave out what a refused template does not need, or make stubs in its circle; returns whether that helps."""
-    resources = needed(root, kept)
-    circle = _CIRCLE.search(why)
-    for name in () if circle is None else circle["names"].split(", "):
-        if name in resources and name not in kept:
-            resources[name] = dict(stubbed(cast("dict[str, Node]", resources[name])))
-    is_other = resources != root["Resources"]
-    root["Resources"] = resources
-    return is_other
-
-
-def _deployed(stage: Stage, template: ProjectTemplate, root: Mapping[str, Node]) -> dict[str, str]:
-    """Deploy once; returns the reasons of the resources that could not be made. Errors: ServiceError."""
-    declared = root.get("Parameters")
-    known = declared if isinstance(declared, dict) else {}
-    given = [
-        {"ParameterKey": key, "ParameterValue": value} for key, value in template.parameters.items() if key in known
-    ]
-    stage.call(
-        "cloudformation", "CreateStack", StackName=STACK, TemplateBody=dump_json(root), Parameters=given,
-        Capabilities=_CAPABILITIES, Tags=_STUBS,
-    )  # fmt: skip
-    stage.settle()
-    made = stage.call("cloudformation", "DescribeStacks", StackName=STACK)["Stacks"][0]
-    if made["StackStatus"] == "CREATE_COMPLETE":
-        return {}
-    events = stage.call("cloudformation", "DescribeStackEvents", StackName=STACK)["StackEvents"]
-    reasons = {
-        str(event["LogicalResourceId"]): str(event.get("ResourceStatusReason"))
-        for event in reversed(events)
-        if event["ResourceStatus"] == "CREATE_FAILED" and "cancelled" not in str(event.get("ResourceStatusReason"))
-    }
-    reasons.pop(STACK, None)
-    return reasons or {STACK: str(made.get("StackStatusReason", f"it is {made['StackStatus']}"))}
 
 
 def _physical_name(stage: Stage, file: Path, logical_id: str) -> str:

@@ -34,12 +34,12 @@ from redrive.prove.search.draws import DRAWS_LOOKED_AT, Draws, draw_of, draws_of
 from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.order import Progress
 from redrive.prove.search.reasons import ChangesNothing
+from redrive.prove.stage.deployed import STACK, deploy
 from redrive.prove.stage.positions import skip_to_end
 from redrive.prove.stage.records import put_old_images, table_of
 from redrive.prove.stage.stage import SCOPE, START, Stage
 from redrive.prove.stage.streams import RECORDS_KEPT_MS
 from redrive.prove.stage.tape import Saved
-from redrive.prove.stage.template import STACK, deploy
 from redrive.prove.stage.trigger import RETENTION_S, Trigger, with_messages
 from redrive.prove.system.advice import advice_for_system
 from redrive.prove.system.entrances import KINDS, Entrance, Names, Way, chosen, entrances

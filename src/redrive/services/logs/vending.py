@@ -17,8 +17,6 @@ from redrive.services.logs import limits
 from redrive.services.logs.model.batch import event_bytes
 from redrive.services.logs.model.delivery import PRINCIPAL, DestinationType, LogDelivery, source_arn
 from redrive.services.logs.model.group import LogGroup, LogStream, policy_arn, stream_key
-from redrive.services.logs.operations.events import put_log_events
-from redrive.services.logs.operations.streams import create_log_stream
 from redrive.services.logs.permissions import service_policy
 from redrive.store.api import Transaction
 
@@ -60,6 +58,9 @@ def _caller(tx: Transaction, scope: Scope, delivery: LogDelivery) -> Caller:
 def _write(
     tx: Transaction, scope: Scope, delivery: LogDelivery, stream: str, records: Sequence[Document]
 ) -> None:  # fmt: skip
+    from redrive.services.logs.operations.events import put_log_events  # noqa: PLC0415 - Few resources vend logs.
+    from redrive.services.logs.operations.streams import create_log_stream  # noqa: PLC0415 - as above.
+
     caller = _caller(tx, scope, delivery)
     group = tx.resources.get(LogGroup, scope, delivery.group_name)
     if group is None:

@@ -12,10 +12,11 @@ from redrive.core.knobs import Knobs
 from redrive.core.log import Log
 from redrive.delivery.outside.http_call import HttpCaller
 from redrive.delivery.worker import ONE
-from redrive.engine.build import bind_registry, build_workers
+from redrive.engine.build import bind_registry
 from redrive.engine.engine import Engine, Runner
 from redrive.engine.faults import Commits, FaultyInvoker
 from redrive.engine.services import BoundServices
+from redrive.engine.workers import build_workers
 from redrive.sim.fleet.clients import Client
 from redrive.sim.fleet.clocks import Machine
 from redrive.sim.fleet.nodes import Node

@@ -35,6 +35,13 @@ class Resource(Protocol):
 
 R = TypeVar("R", bound=Resource)
 
+
+class Load(Protocol):
+    """Reads the document of a resource of a class."""
+
+    def __call__(self, cls: type[R], text: str, /) -> R: ...
+
+
 _Key = tuple[str, str, str]
 
 
@@ -77,10 +84,12 @@ class ResourceCache:
 class ResourceTable:
     """Documents by (kind, scope, name)."""
 
-    __slots__ = ("_cache", "_database", "_is_shared", "memo")
+    __slots__ = ("_cache", "_database", "_is_shared", "_load", "memo")
 
-    def __init__(self, database: Database, cache: ResourceCache) -> None:
+    def __init__(self, database: Database, cache: ResourceCache, load: Load = load_dataclass) -> None:
+        """`load` reads documents."""
         self._database = database
+        self._load = load
         self._is_shared = database.is_shared
         self._cache = cache
         self.memo = Memo()
@@ -101,12 +110,12 @@ class ResourceTable:
         if self._is_shared and _is_state(cls):
             self._database.reserve(_lock_of(key))
             row = self._database.one(_SQL["get"], key)
-            return None if row is None else load_dataclass(cls, row[0])
+            return None if row is None else self._load(cls, row[0])
         entries = self._cache.entries
         if key in entries:
             return cast("R | None", entries[key])
         row = self._database.one(_SQL["get"], key)
-        value = None if row is None else load_dataclass(cls, row[0])
+        value = None if row is None else self._load(cls, row[0])
         self._cache.remember(key, value)
         return value
 
@@ -141,7 +150,7 @@ class ResourceTable:
                 "prefix": prefix, "prefix_end": prefix + "\U0010ffff",
             },
         )  # fmt: skip
-        return [load_dataclass(cls, document) for _, document in rows]
+        return [self._load(cls, document) for _, document in rows]
 
     def everywhere(self, cls: type[R]) -> Sequence[tuple[Scope, R]]:
         """All resources of one kind in all scopes. Cached up to 1,000 resources, until one of this kind is written."""
@@ -149,7 +158,7 @@ class ResourceTable:
         if known is not None:
             return cast("Sequence[tuple[Scope, R]]", known)
         rows = self._database.all(_SQL["everywhere"], {"kind": cls.KIND})
-        found = [(Scope(*scope.split("/", 1)), load_dataclass(cls, document)) for scope, _, document in rows]
+        found = [(Scope(*scope.split("/", 1)), self._load(cls, document)) for scope, _, document in rows]
         if len(found) <= self._cache.EVERYWHERE_MAX and not (self._is_shared and _is_state(cls)):
             self._cache.everywhere[cls.KIND] = found
         return found

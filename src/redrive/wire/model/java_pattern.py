@@ -31,6 +31,7 @@ _POSIX_CLASSES = {
 }
 # The planes above this code point hold no letters, numbers or separators, only private use and tags.
 _LAST_CODE_POINT = 0x3FFFF
+_LAST_OF_ASCII = 0x7F
 
 SHORT_LENGTH_MAX = 256
 """The longest text for Python's own matcher, if the pattern can cause backtracking."""
@@ -45,10 +46,11 @@ _RUN = re.compile(r"([A-Z][a-z])\1*")
 _UNSUPPORTED = re.compile(r"&&|\\[QEGXRhHvVX]|\\P\{|\\x\{")
 
 
-def compile_java(pattern: str) -> re.Pattern[str] | None:
+def compile_java(pattern: str, last: int = _LAST_CODE_POINT) -> re.Pattern[str] | None:
     """A Python pattern for use with `fullmatch`; None if Python has no equivalent of the Java pattern.
 
-    None only for the intersection of classes, quoting and rarer escapes; no model of the table uses them.
+    None only for the intersection of classes, quoting and rarer escapes; no model of the table uses them. `last` is the
+    last code point of the texts that it is for.
     """
     if _UNSUPPORTED.search(pattern):
         return None
@@ -56,7 +58,7 @@ def compile_java(pattern: str) -> re.Pattern[str] | None:
     text = _LONG_ESCAPE.sub(lambda match: rf"\U{int(match[1], 16):08X}", text)
     text = _NAMED_GROUP.sub("(?P<", text)
     try:
-        return re.compile(_translate_classes(text), re.ASCII)
+        return re.compile(_translate_classes(text, last), re.ASCII)
     except re.error:
         return None
 
@@ -64,15 +66,26 @@ def compile_java(pattern: str) -> re.Pattern[str] | None:
 def fitting(pattern: str) -> Callable[[str], bool] | None:
     """A function that tells whether a whole text matches a Java pattern; None if there is none (see `compile_java`).
 
+    The pattern is compiled for the first text, since most of a model's patterns never meet one, and for ASCII alone if
+    the text is: categories of Unicode have hundreds of ranges.
+
     If a pattern has more than one unbounded repetition, backtracking in Python's matcher can take hours on a text that
     a user chose. Long texts for such patterns are matched in linear time instead, which is slower for short texts.
     """
-    compiled = compile_java(pattern)
-    if compiled is None:
+    if _UNSUPPORTED.search(pattern):
         return None
-    fits = compiled.fullmatch
+    has_category = _PROPERTY.search(pattern) is not None
+
+    @functools.cache
+    def compiled(is_ascii: bool) -> re.Pattern[str] | None:
+        return compile_java(pattern, _LAST_OF_ASCII if is_ascii else _LAST_CODE_POINT)
+
+    def fits(text: str) -> bool:
+        matcher = compiled(not has_category or text.isascii())
+        return matcher is None or matcher.fullmatch(text) is not None
+
     if len(_ENDLESS.findall(pattern)) <= 1:
-        return lambda text: fits(text) is not None
+        return fits
 
     @functools.cache
     def linearly() -> Regex | None:  # Compiled for the first long text: few patterns ever meet one.
@@ -80,7 +93,7 @@ def fitting(pattern: str) -> Callable[[str], bool] | None:
 
     def fits_in_time(text: str) -> bool:
         regex = None if len(text) <= SHORT_LENGTH_MAX else linearly()
-        return fits(text) is not None if regex is None else regex.fullmatch(text)
+        return fits(text) if regex is None else regex.fullmatch(text)
 
     return fits_in_time
 
@@ -98,7 +111,7 @@ def _beyond_basic_plane(match: re.Match[str]) -> str:
     return rf"\U{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00):08X}"
 
 
-def _translate_classes(text: str) -> str:
+def _translate_classes(text: str, last: int) -> str:
     """Replace properties by ranges, and escape hyphens and brackets in classes that Python would read differently."""
     out: list[str] = []
     at, inside, after_class_escape = 0, False, False
@@ -107,7 +120,7 @@ def _translate_classes(text: str) -> str:
         if character == "\\":
             property_match = _PROPERTY.match(text, at)
             token = property_match[0] if property_match else text[at : at + 2]
-            ranges = _ranges(property_match[1]) if property_match else token
+            ranges = _ranges(property_match[1], last) if property_match else token
             out.append(ranges if inside or not property_match else f"[{ranges}]")
             at += len(token)
             after_class_escape = token[:2] in {r"\w", r"\d", r"\s", r"\p"}
@@ -124,29 +137,30 @@ def _translate_classes(text: str) -> str:
     return "".join(out)
 
 
-def _ranges(name: str) -> str:
-    return _POSIX_CLASSES.get(name) or _category_ranges(name)
+def _ranges(name: str, last: int) -> str:
+    return _POSIX_CLASSES.get(name) or _category_ranges(name, last)
 
 
 @functools.cache
-def _category_ranges(category: str) -> str:
-    """The code points of a general category such as `L` or `Nd`, as ranges of a class."""
+def _category_ranges(category: str, last: int) -> str:
+    """The code points of a general category such as `L` or `Nd`, up to the last one, as ranges of a class."""
     ranges: list[tuple[int, int]] = []
-    for start, stop, name in _runs_of_categories():
+    for start, stop, name in _runs_of_categories(last):
         if not name.startswith(category):
             continue
         if ranges and ranges[-1][1] == start:
             ranges[-1] = (ranges[-1][0], stop)
         else:
             ranges.append((start, stop))
-    return "".join(rf"\U{start:08X}-\U{stop - 1:08X}" for start, stop in ranges)
+    # A class needs a range. Where there is none, one beyond the last code point stands for it.
+    return "".join(rf"\U{start:08X}-\U{stop - 1:08X}" for start, stop in ranges) or rf"\U{last + 1:08X}"
 
 
 @functools.cache
-def _runs_of_categories() -> Sequence[tuple[int, int, str]]:
+def _runs_of_categories(last: int) -> Sequence[tuple[int, int, str]]:
     """The start and end (exclusive) of each run of code points with the same category.
 
     Reads the whole table of characters (some 30 ms), so it runs only when a pattern has a category, and once.
     """
-    names = "".join(map(unicodedata.category, map(chr, range(_LAST_CODE_POINT + 1))))  # Two letters each.
+    names = "".join(map(unicodedata.category, map(chr, range(last + 1))))  # Two letters each.
     return [(run.start() // 2, run.end() // 2, run[1]) for run in _RUN.finditer(names)]

@@ -10,7 +10,7 @@ import pytest
 
 from redrive.delivery.operation import Answer, Wait
 from redrive.delivery.worker import FreeSlots
-from redrive.engine.build import Settings
+from redrive.engine.settings import Settings
 from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.deployment.steps import STEPS
 from redrive.services.cloudformation.model.stack import Stack, StackStatus

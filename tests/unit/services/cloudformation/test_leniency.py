@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from redrive.core.leniency import OnUnknown
-from redrive.engine.build import Settings
+from redrive.engine.settings import Settings
 from redrive.services.cloudformation.types.stand_ins import is_known_to_aws
 from redrive.testing.world import World
 from scripts.write_known_types import TARGET, known_types

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from redrive.core.limits import Rates
-from redrive.engine.build import DEFAULTS, Settings
+from redrive.engine.settings import DEFAULTS, Settings
 from redrive.testing.world import World
 from tests.unit.services.dynamodb.conftest import key
 

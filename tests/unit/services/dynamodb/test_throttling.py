@@ -6,7 +6,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from redrive.core.limits import Limits, Rates
-from redrive.engine.build import Settings
+from redrive.engine.settings import Settings
 from redrive.testing.world import World
 from tests.unit.services.dynamodb.conftest import ORDERS, key
 

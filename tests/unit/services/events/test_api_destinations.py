@@ -19,7 +19,7 @@ from redrive.core.retry import Failed, FailureKind, RetryPolicy
 from redrive.core.scope import Scope
 from redrive.delivery.outside.http_call import HttpCall, HttpEnding, HttpResult
 from redrive.delivery.worker import Attempt
-from redrive.engine.build import Settings
+from redrive.engine.settings import Settings
 from redrive.services.events.api_calls import ApiCalls
 from redrive.services.events.model.api_destination import ApiDestination
 from redrive.services.events.model.connection import AuthorizationType, Connection, ConnectionState

@@ -9,7 +9,7 @@ import pytest
 
 from redrive.core.clock import parse_instant
 from redrive.core.limits import Limits
-from redrive.engine.build import Settings
+from redrive.engine.settings import Settings
 from redrive.testing.world import World
 
 REGION = "me-south-1"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from redrive.core.limits import Limits
-from redrive.engine.build import Settings
+from redrive.engine.settings import Settings
 
 QUEUE = "arn:aws:sqs:us-east-1:000000000000:q"
 MACHINE = "arn:aws:states:us-east-1:000000000000:stateMachine:m"

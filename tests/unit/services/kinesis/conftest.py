@@ -9,7 +9,7 @@ import pytest
 
 from redrive.core.errors import ServiceError
 from redrive.core.limits import Limits, Rates
-from redrive.engine.build import Settings
+from redrive.engine.settings import Settings
 from redrive.testing.world import World
 
 Call = Callable[..., dict[str, Any]]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redrive.core.limits import Limits
-from redrive.engine.build import Settings
+from redrive.engine.settings import Settings
 from redrive.services.kinesis.model.hash_keys import HASH_KEY_MAX, Routes, hash_of, uniform_ranges
 from redrive.services.kinesis.model.sequence import decode_sequence, sequence_number
 from redrive.testing.world import World

@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from redrive.core.clock import format_instant, parse_instant
-from redrive.engine.build import DEFAULTS, Settings
+from redrive.engine.settings import DEFAULTS, Settings
 from redrive.testing.world import World
 
 ACCOUNT = "000000000000"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redrive.core.limits import Limits
-from redrive.engine.build import Settings
+from redrive.engine.settings import Settings
 from redrive.services.scheduler.model.quota import InvocationQuota
 
 DUE = 1_735_693_200_000

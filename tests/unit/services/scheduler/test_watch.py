@@ -14,7 +14,7 @@ from redrive.core.retry import RetryPolicy
 from redrive.core.scope import Scope
 from redrive.delivery.faults import Fault, SlowCall, add_fault
 from redrive.delivery.history.runs import runs_of
-from redrive.engine.build import Settings
+from redrive.engine.settings import Settings
 from redrive.services.scheduler.misspellings import log_misspellings
 from redrive.services.scheduler.model.executions import Execution, ExecutionIds, misspelt_keywords, right_spelling
 from redrive.services.scheduler.promises import trigger

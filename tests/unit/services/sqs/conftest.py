@@ -13,7 +13,8 @@ from redrive.core.errors import ServiceError
 from redrive.core.limits import Limits
 from redrive.core.log import LineLog
 from redrive.delivery.operation import Answer
-from redrive.engine.build import Settings, build_engine
+from redrive.engine.build import build_engine
+from redrive.engine.settings import Settings
 from redrive.store.sqlite import SqliteStore
 from redrive.testing.world import START, World
 from redrive.wire.model.files import Models

@@ -6,7 +6,7 @@ Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from redrive.core.documents import dump_json
 from redrive.core.errors import ServiceError
@@ -28,6 +28,9 @@ from redrive.services.cloudformation.templates import validation_error
 from redrive.services.cloudformation.transforms import include, serverless
 from redrive.services.cloudformation.transforms.failure import TransformFailure
 
+Translate = Callable[[Mapping[str, Node], Mapping[str, ParameterValue], PseudoParameters], dict[str, Node]]
+"""Translates a SAM template, as `serverless.translate` does."""
+
 LANGUAGE_EXTENSIONS = "AWS::LanguageExtensions"
 AUTO_EXPAND = "CAPABILITY_AUTO_EXPAND"
 
@@ -47,6 +50,7 @@ class Surroundings:
     parameters: Mapping[str, ParameterValue]
     pseudo: PseudoParameters
     fetch: include.Fetch = include.nothing_to_fetch
+    translate: Translate = serverless.translate
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -59,13 +63,13 @@ class Expansion:
 
 def expanded(
     blueprint: Blueprint, scope: Scope, stack_name: str, uid: str, *, is_reviewed: bool = False,
-    fetch: include.Fetch = include.nothing_to_fetch,
+    fetch: include.Fetch = include.nothing_to_fetch, translate: Translate = serverless.translate,
 ) -> Blueprint:  # fmt: skip
     """Return a blueprint with its transforms carried out; a blueprint without transforms does not change.
 
     `is_reviewed`: the blueprint belongs to a change set, which shows the expanded template before a deployment. So
-    nobody needs to consent to the transforms. `fetch` reads what AWS::Include includes. The blueprint stores the
-    failure of a transform.
+    nobody needs to consent to the transforms. `fetch` reads what AWS::Include includes; `translate` is SAM's
+    translator. The blueprint stores the failure of a transform.
 
     Errors: ValidationError (template, parameters); InsufficientCapabilitiesException.
     """
@@ -76,7 +80,9 @@ def expanded(
         root = read_root(blueprint.template_body)
         if not has_transforms(root):
             return blueprint
-        surroundings = surroundings_of(blueprint, scope, stack_name, uid, fetch)
+        surroundings = dataclasses.replace(
+            surroundings_of(blueprint, scope, stack_name, uid, fetch), translate=translate
+        )
     except TemplateError as error:
         raise validation_error(error.message) from None
     if not is_reviewed:
@@ -135,7 +141,7 @@ def _carried_out(root: dict[str, Node], transform: Transform, surroundings: Surr
     if name not in (serverless.NAME, LANGUAGE_EXTENSIONS) or transform.is_embedded or not isinstance(fragment, dict):
         raise TemplateError(f"No transform named {name} found.")
     if name == serverless.NAME:
-        result = serverless.translate(fragment, surroundings.parameters, surroundings.pseudo)
+        result = surroundings.translate(fragment, surroundings.parameters, surroundings.pseudo)
     else:
         try:
             result = extend(fragment, surroundings.parameters, surroundings.pseudo)

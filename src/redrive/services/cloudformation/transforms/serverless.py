@@ -7,7 +7,10 @@ Source: https://docs.aws.amazon.com/serverless-application-model/latest/develope
 
 from __future__ import annotations
 
+import importlib.util
+import re
 from collections.abc import Mapping
+from pathlib import Path
 
 from redrive.languages.template import ParameterValue, PseudoParameters
 from redrive.languages.template.source import Node
@@ -21,6 +24,7 @@ INTERNAL_FAILURE = "Internal transform failure."
 NOT_INSTALLED = (
     "the translator of SAM templates is not installed where redrive runs. Install it with: pip install 'redrive[sam]'"
 )
+_VERSION = re.compile(r"""^__version__ = ['"]([^'"]+)['"]""", re.MULTILINE)
 _APPLICATION = "AWS::Serverless::Application"
 
 
@@ -43,6 +47,14 @@ def translate(
         raise TransformFailure(NAME, str(error)) from None
     except InternalFailure:
         raise TransformFailure(NAME, INTERNAL_FAILURE) from None
+
+
+def translator_version() -> str:
+    """The version of the translator, from its text, without importing it; empty if it is not installed."""
+    spec = importlib.util.find_spec("samtranslator")
+    text = Path(spec.origin).read_text("utf-8") if spec is not None and spec.origin is not None else ""
+    found = _VERSION.search(text)
+    return "" if found is None else found[1]
 
 
 def _refuse_applications(root: Mapping[str, Node]) -> None:
