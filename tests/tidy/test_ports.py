@@ -54,6 +54,7 @@ SLEEP_EXCEPTIONS: dict[str, str] = {"handler/clock.py": "its retries wait in the
 SQL_EXCEPTIONS: dict[str, str] = {
     "handler/ledgers/postgres.py": "a ledger in the user's own database",
     "handler/ledgers/sqlite.py": "a ledger in a file of the user's",
+    "prove/process/asyncpg_connection.py": "rows that a handler under proof copies",
     "prove/process/sql_connection.py": "savepoints of a handler under proof",
     "prove/sql/database.py": "the databases that a handler under proof speaks SQL to",
     "prove/sql/statement.py": "tables of those databases",

@@ -88,7 +88,7 @@ def print_line(text: str) -> None:
 
 
 def _told(faults: int, histories: int, elapsed_ms: float, trying: str) -> str:
-    """`2 faults · 1,240 histories · 3,900/s · crash-after dynamodb:PutItem reports …`."""
+    """`2 faults · 1,240 histories · 3,900/s · crash-after dynamodb:PutItem reports …`, with logical ids."""
     from redrive.prove.search.baseline import lasting
 
     named = "1 fault" if faults == 1 else f"{faults} faults"

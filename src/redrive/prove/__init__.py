@@ -96,6 +96,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                tables.py     undeclared tables and queues, made to fit the handler's calls
                deliveries.py what feeds a handler, by what it reads of its event
                furnished.py  rows, objects, secrets and parameters before the first run
+               filtered.py   messages and records that the filter of a mapping lets through
                hinted.py     what a trigger delivers, with the changes of guesses in it
                notifications.py the notification that S3 invokes a function with
                queried_keys.py the key that a query asks for
@@ -103,6 +104,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                database.py   one database, in memory
                tables.py     the tables that the code and the files of SQL beside it show
                translation.py statements of PostgreSQL and MySQL as those of SQLite
+               unnesting.py  arrays as rows
                functions.py  functions of SQL that SQLite has not
                translating.py translated statements, remembered: the parser is imported with the first of them
                statement.py  statements and tables as values
@@ -156,11 +158,17 @@ The rooms, top to bottom; a room imports only rooms below it:
                exchange.py   a request over HTTP and its answer, as values
                http.py       requests of http.client and what stands on it: urllib, urllib3, requests
                http_async.py requests of httpcore (httpx) and aiohttp
+               aio_clients.py the calls of aiobotocore's clients, and of aioboto3's
+               imports.py    libraries that are taken over when they are imported
                caught.py     exceptions that the user's code catches itself
                threads.py    the threads and coroutines of a run, one after another
                files.py      a /tmp for each run; nothing else can be written to
                rehearsed.py  a handler whose runs show what their guesses lack
-               asyncpg_driver.py connections of asyncpg
+               asyncpg_driver.py asyncpg, installed or not: what makes its connections
+               asyncpg_connection.py a connection of asyncpg, its cursors and transactions
+               asyncpg_pool.py pools of asyncpg
+               asyncpg_errors.py exceptions of asyncpg
+               asyncpg_values.py records, and what asyncpg gives and takes for values
                rds_data.py   the RDS Data API, as statements of a driver
                sql_connection.py a connection to a database, for all drivers
                sql_drivers.py drivers whose connections are answered in the process
@@ -190,7 +198,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                positions.py  the expression that an exception came from, and the values of its parts
                watched.py    values that know where they come from
 
-The search covers the calls that it sees: those of boto3, requests over HTTP, statements of SQL, and declared effects.
-It does not cover threads that outlive a run, memory of libraries that is kept between runs, or the network: no byte
-is sent.
+The search covers the calls that it sees: those of boto3 and aiobotocore, requests over HTTP, statements of SQL, and
+declared effects. It does not cover threads that outlive a run, memory of libraries that is kept between runs, or the
+network: no byte is sent.
 """

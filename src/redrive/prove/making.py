@@ -45,6 +45,7 @@ from redrive.prove.stage.called import called_event
 from redrive.prove.stage.chosen import Chosen, chosen
 from redrive.prove.stage.deployed import Deployments
 from redrive.prove.stage.envelopes import is_of_fifo
+from redrive.prove.stage.filtered import with_filters
 from redrive.prove.stage.furnished import furnish
 from redrive.prove.stage.hinted import settle_furnished, with_envelopes, with_hints
 from redrive.prove.stage.inputs import usual_call
@@ -257,7 +258,7 @@ class _Maker:
         if isinstance(performance.subject, NamedSubject):
             self._web = guessed_document(performance.subject.file)
         if options.bodies is None:
-            trigger = with_hints(trigger, hints, wanted("", None).reading)
+            trigger = with_filters(performance.stage, with_hints(trigger, hints, wanted("", None).reading))
         trigger = with_given(
             performance.stage, trigger, performance.subject, options.variables, options.defaults
         )  # fmt: skip

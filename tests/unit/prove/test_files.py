@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -133,3 +134,30 @@ def test_files_of_the_whole_project_are_read_where_it_lies_below_tmp(
     )
 
     assert verdict.effects["item in done"] == 1
+
+
+@pytest.mark.parametrize(
+    "writes",
+    [
+        "subprocess.run([sys.executable, '-c', 'import sys; open(sys.argv[1], chr(119)).close()', PATH], check=True)",
+        "os.close(ctypes.CDLL(None).creat(PATH.encode(), 0o600))",
+    ],
+    ids=["process", "library"],
+)
+def test_what_other_processes_and_compiled_libraries_write_lands_in_the_real_folder(
+    tmp_path: Path, writes: str
+) -> None:
+    """Only Python's own functions are led: the file is on the machine, and the handler does not see it."""
+    written = Path(tempfile.mkdtemp(dir="/tmp")) / "written"
+
+    verdict = proved(
+        tmp_path,
+        f"import ctypes, subprocess, sys\nPATH = {str(written)!r}\n{writes}\n"
+        "assert not os.path.exists(PATH)\ndone(event, 'written')",
+        faults=0,
+    )
+
+    is_real = written.exists()
+    shutil.rmtree(written.parent)
+    assert is_real
+    assert verdict.effects == {"item in done": 1}

@@ -36,8 +36,10 @@ ORDER = '{"order": "o-1", "amount": 5}'
 
 def proved(folder: Path, body: str, faults: int = 1) -> Verdict:
     lines = "".join(f"    {line}\n" for line in body.strip("\n").split("\n"))
-    (folder / "app_data.py").write_text(HEAD + lines, "utf-8")
-    return prove(subject_of("app_data:handler", folder), Options(faults=faults, bodies=(ORDER,)))
+    code = folder / "app"  # Files of SQL in the folder above are read, too: those of other tests are not.
+    code.mkdir()
+    (code / "app_data.py").write_text(HEAD + lines, "utf-8")
+    return prove(subject_of("app_data:handler", code), Options(faults=faults, bodies=(ORDER,)))
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,10 @@ def handler(event, context):
 
 def proved(folder: Path, driver: str, body: str, faults: int = 1, **options: Any) -> Verdict:
     lines = "".join(f"    {line}\n" for line in body.strip("\n").split("\n"))
-    (folder / "app_sql.py").write_text(HEAD + DRIVERS.get(driver, driver) + BODY + lines, "utf-8")
-    return prove(subject_of("app_sql:handler", folder), Options(faults=faults, bodies=(ORDER,), **options))
+    code = folder / "app"  # Files of SQL in the folder above are read, too: those of other tests are not.
+    code.mkdir(exist_ok=True)
+    (code / "app_sql.py").write_text(HEAD + DRIVERS.get(driver, driver) + BODY + lines, "utf-8")
+    return prove(subject_of("app_sql:handler", code), Options(faults=faults, bodies=(ORDER,), **options))
 
 
 @pytest.mark.parametrize("driver", DRIVERS)

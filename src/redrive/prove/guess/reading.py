@@ -88,8 +88,14 @@ def _take_list(reading: Reading) -> None:
         reading.paths = {path: place for path, place in reading.paths.items() if path not in listed}
         return
     reading.is_list = True
-    reading.paths = {("Records", *path): place for path, place in reading.paths.items()}
-    reading.compared = {("Records", *path): texts for path, texts in reading.compared.items()}
+    reading.paths = {in_envelope(path): place for path, place in reading.paths.items()}
+    reading.compared = {in_envelope(path): texts for path, texts in reading.compared.items()}
+
+
+def in_envelope(path: EventPath) -> EventPath:
+    """Where a path of a pipe's list of records is in a mapping's event, whose records have `kinesis` for the data."""
+    of_kinesis = ("kinesis",) if path[1:2] == ("data",) else ()
+    return ("Records", *path[:1], *of_kinesis, *path[1:])
 
 
 def own_files(file: Path) -> Iterator[Path]:

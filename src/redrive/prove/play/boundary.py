@@ -40,6 +40,7 @@ from redrive.prove.play.running import Died, Passage, Run
 from redrive.prove.play.runs import Runs
 from redrive.prove.play.state import Endless, State
 from redrive.prove.play.transport import Transport
+from redrive.prove.process.aio_clients import answered_clients
 from redrive.prove.process.exchange import HttpAnswer, HttpAsked
 from redrive.prove.process.http import answered_http
 from redrive.prove.process.http_async import answered_libraries
@@ -80,11 +81,12 @@ class Boundary:
 
         with ExitStack() as stack:
             stack.enter_context(replaced(BaseClient, "_make_api_call", ask))
+            stack.enter_context(answered_clients())
             stack.enter_context(watched_effects(self._happening))
             stack.enter_context(answered_http(self.request))
             stack.enter_context(answered_libraries(self.request))
             stack.enter_context(self._state.files.entered(self._state.subject.places))
-            stack.enter_context(answered_sql(self.query, self._connected))
+            stack.enter_context(answered_sql(self.query, self._connected, lambda: self.running_number))
             stack.enter_context(ended_waiters(lambda service: not is_of_engine(service)))
             stack.enter_context(transport.entered())
             yield

@@ -84,6 +84,7 @@ def _reading(asked: Asked, response: HttpResponse) -> tuple[Reading, bool]:
         asked.guessed()
         document, response = dict(guessed), replace(response, status=200)
     http = AWSResponse(ENDPOINT_URL, response.status, dict(response.headers), io.BytesIO(response.body))
+    vars(http)["_content"] = response.body  # Otherwise it is read by what urllib3 has, and BytesIO has not.
     code = "" if response.status < 300 else str(mapping_of(document.get("Error")).get("Code"))
     return Reading(response, document, plain_text(document), told_of(document), code, http), guessed is not None
 

@@ -160,11 +160,18 @@ def event_in(payload: bytes) -> object:
 
 
 def payload_for(subject: Subject, invocation: Invocation) -> bytes:
-    """What a handler is given: a pipe gives a list of records, without the envelope of a mapping."""
+    """What a handler is given: a pipe gives a list of records, without the envelope of a mapping.
+
+    What stands in `kinesis` of a record stands in the record itself there.
+    Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-pipes-kinesis.html
+    """
     if not getattr(subject, "takes_list", False):
         return invocation.payload
     records = load_json(invocation.payload).get("Records")
-    return invocation.payload if records is None else dump_json(records).encode()
+    if records is None:
+        return invocation.payload
+    flat = [{**one.pop("kinesis"), **one} if "kinesis" in one else one for one in records]
+    return dump_json(flat).encode()
 
 
 def told(answer: Answer) -> str:

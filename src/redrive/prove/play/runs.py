@@ -53,6 +53,10 @@ class Runs:
         except (Died, SystemExit):
             run.death = run.death or Ending.DIED
             end = End(Answer(b""), "")
+        except BaseExceptionGroup:  # Of a TaskGroup whose tasks have met what ends the run, or the leg.
+            if run.death is None and not state.is_over and state.escape is None:
+                raise
+            end = End(Answer(b""), "")
         finally:
             state.running.pop()
             state.surroundings.move_to(state.stage.now)
@@ -93,12 +97,16 @@ class Runs:
         """Run the code to its end, and keep its environment if that remembers anything."""
         state = self._state
         state.surroundings.begin(f"run {invocation.request_id}", state.stage.now)
-        end = End(self._run(invocation, run), state.surroundings.said)
-        if state.is_over or state.escape is not None or run.death is not None:
-            return end
-        files = state.files.contents(run.number) if state.environments.are_kept else {}
-        idle = state.environments.give_back(run.environment, run.subject, invocation.function_name, run.number, files)
-        return replace(end, idle=idle)
+        with state.threads.begun() as loops:
+            end = End(self._run(invocation, run), state.surroundings.said)
+            if state.is_over or state.escape is not None or run.death is not None:
+                return end
+            files = state.files.contents(run.number) if state.environments.are_kept else {}
+            idle = state.environments.give_back(
+                run.environment, run.subject, invocation.function_name, run.number, files
+            )
+            loops.are_kept = idle is not None
+            return replace(end, idle=idle)
 
     def _begun(self, invocation: Invocation, subject: Subject) -> Run:
         state = self._state

@@ -25,7 +25,7 @@ from redrive.prove.process.sql_exchange import (
     SqlAsked,
     SqlRefusal,
 )
-from redrive.prove.process.statements import first_word, is_read_statement
+from redrive.prove.process.statements import deed_of, first_word, is_read_statement
 from redrive.prove.sql.server import Place, Server
 from redrive.prove.sql.statement import named_placeholders
 from redrive.prove.sql.tables import Schema, schema_of
@@ -105,7 +105,9 @@ class Sql:
             return _commit(asked, session.writes) if session.writes else None
         if word in _SILENT:
             return None
-        return Call(SQL_SERVICE, word, _table(asked), {"Statement": asked.text, "Parameters": asked.params})
+        return Call(
+            SQL_SERVICE, deed_of(asked.text), _table(asked), {"Statement": asked.text, "Parameters": asked.params}
+        )
 
     def answer(self, place: Place, asked: SqlAsked) -> SqlAnswer | SqlRefusal:
         """The answer where nothing goes wrong."""
@@ -151,7 +153,7 @@ class Sql:
             and not is_read_statement(asked.text)
             and word not in _SILENT
         ):
-            session.writes.append((word, _table(asked)))
+            session.writes.append((deed_of(asked.text), _table(asked)))
 
     def _tell(self, what: str, how: str) -> None:
         self._guesses.setdefault(what, how)

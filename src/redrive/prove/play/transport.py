@@ -34,6 +34,7 @@ from redrive.prove.play.asked import ENDPOINT_URL, Asked, Way
 from redrive.prove.play.reading import Reading, Readings, read
 from redrive.prove.play.reply import Reply, client_error
 from redrive.prove.play.written import prepared
+from redrive.prove.process.aio_clients import PlainClient
 from redrive.prove.process.surroundings import replaced
 from redrive.prove.stage.stage import SCOPE, Stage
 from redrive.wire.message import HttpRequest, HttpResponse
@@ -111,6 +112,8 @@ class Wire:
         """The answer, after all retries that the client's settings allow."""
         if asked.is_outside:
             return Reply.of(lambda: _outside_answer(asked, way, noted))
+        if isinstance(asked.client, PlainClient):  # aiobotocore's own way needs an event loop.
+            return Short(self._stage).send(asked, way, noted)
         return Reply.of(lambda: self._sent_by_client(asked, way, noted))
 
     def _sent_by_client(self, asked: Asked, way: Way, noted: Noted) -> object:

@@ -7,8 +7,9 @@ on its client are registered again with each run.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from types import ModuleType
 
 import boto3
 import botocore.session
@@ -17,6 +18,7 @@ from boto3.session import Session
 from boto3.utils import ServiceContext
 from botocore.config import Config
 
+from redrive.prove.process.imports import taken_over
 from redrive.prove.process.sessions import known_loader, quick_sessions
 from redrive.prove.process.surroundings import replaced
 
@@ -30,8 +32,9 @@ def remembered_clients() -> Iterator[None]:
         original = getattr(Session, kind)
 
         def make(session: Session, *args: object, **kwargs: object) -> object:
-            words = [kind, str(session.region_name), str(session.profile_name), *map(_text, args)]
-            key = (*words, *(f"{name}={_text(value)}" for name, value in sorted(kwargs.items())))
+            if _is_async(session):
+                return original(session, *args, **kwargs)
+            key = (kind, str(session.region_name), str(session.profile_name), *_texts(args, kwargs))
             if key not in made:
                 made[key] = original(session, *args, **kwargs)
             return made[key]
@@ -46,6 +49,30 @@ def remembered_clients() -> Iterator[None]:
         stack.enter_context(replaced(Session, "client", remembering("client")))
         stack.enter_context(replaced(Session, "resource", remembering("resource")))
         stack.enter_context(replaced(ResourceFactory, "load_from_definition", _remembering_classes()))
+        stack.enter_context(taken_over({"aiobotocore.session": _remembered_async_clients}))
+        yield
+
+
+def _is_async(session: Session) -> bool:
+    """Whether it is a session of aioboto3, which gives a client to each `async with`."""
+    return any(kind.__module__.partition(".")[0] == "aioboto3" for kind in type(session).__mro__)
+
+
+@contextmanager
+def _remembered_async_clients(module: ModuleType) -> Iterator[None]:
+    """While entered, a session of aiobotocore makes a client once for the same arguments."""
+    kind = module.AioSession
+    original = kind._create_client  # noqa: SLF001 - it is awaited by what `create_client` returns.
+    made: dict[tuple[str, ...], object] = {}
+
+    async def create(session: botocore.session.Session, *args: object, **kwargs: object) -> object:
+        region, profile = session.get_config_variable("region"), session.get_config_variable("profile")
+        key = (str(region), str(profile), *_texts(args, kwargs))
+        if key not in made:
+            made[key] = await original(session, *args, **kwargs)
+        return made[key]
+
+    with replaced(kind, "_create_client", create):
         yield
 
 
@@ -65,6 +92,11 @@ def _remembering_classes() -> Callable[[ResourceFactory, str, object, ServiceCon
         return made[key][1]
 
     return load
+
+
+def _texts(args: Iterable[object], kwargs: Mapping[str, object]) -> Iterator[str]:
+    yield from map(_text, args)
+    yield from (f"{name}={_text(value)}" for name, value in sorted(kwargs.items()))
 
 
 def _text(value: object) -> str:

@@ -22,8 +22,10 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Protocol, cast
 
+from redrive.prove.process.imports import taken_over
 from redrive.prove.process.surroundings import replaced
 
 TEMPORARY = "/tmp"  # noqa: S108 - as functions have it.
@@ -77,6 +79,9 @@ class Files:
             for name in _BOTH:
                 stack.enter_context(replaced(os, name, self._at_two(getattr(os, name), name)))
             stack.enter_context(replaced(transfer, "rename_file", os.rename))
+            # aiofiles keeps what it has imported, of this search or of an earlier one.
+            kept = {"aiofiles.threadpool": lambda module: replaced(module, "sync_open", opened), "aiofiles.os": _of_os}
+            stack.enter_context(taken_over(kept))
             for function, defaults in _kept_removals(removes):
                 stack.enter_context(replaced(function, "__defaults__", defaults))
             stack.callback(self._forget_all)
@@ -194,6 +199,16 @@ class Files:
             yield
         finally:
             self._is_busy = False
+
+
+@contextmanager
+def _of_os(module: ModuleType) -> Iterator[None]:
+    """While entered, the functions that aiofiles has of `os` are those that `os` has now."""
+    with contextlib.ExitStack() as stack:
+        for name in (*_LOOKS, *_WRITES, *_BOTH):
+            if hasattr(module, name):
+                stack.enter_context(replaced(module, name, module.wrap(getattr(os, name))))
+        yield
 
 
 def _kept_removals(removes: object) -> Iterator[tuple[object, tuple[object, ...]]]:

@@ -6,60 +6,27 @@ Neither needs to be installed. A library is taken over when the user's code impo
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import importlib.abc
-import importlib.machinery
-import sys
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from types import ModuleType
 from typing import Protocol, cast
 
 from redrive.prove.process.exchange import HttpAnswer, HttpAsk, HttpAsked, asked_of
+from redrive.prove.process.imports import TakeOver, taken_over
 from redrive.prove.process.surroundings import replaced
 
-TakeOver = Callable[[ModuleType, HttpAsk], AbstractContextManager[None]]
+_Take = Callable[[ModuleType, HttpAsk], AbstractContextManager[None]]
 
 
 @contextmanager
 def answered_libraries(ask: HttpAsk) -> Iterator[None]:
     """While entered, `ask` answers the requests of httpcore and aiohttp."""
-    with contextlib.ExitStack() as stack:
 
-        def take(module: ModuleType) -> None:
-            stack.enter_context(_TAKEN_OVER[module.__name__](module, ask))
+    def bound(take: _Take) -> TakeOver:
+        return lambda module: take(module, ask)
 
-        watch = _Imports(take)
-        for name in _TAKEN_OVER:
-            if name in sys.modules:
-                take(sys.modules[name])
-        sys.meta_path.insert(0, watch)
-        stack.callback(sys.meta_path.remove, watch)
+    with taken_over({name: bound(take) for name, take in _TAKEN_OVER.items()}):
         yield
-
-
-class _Imports(importlib.abc.MetaPathFinder):
-    """Finds the libraries as Python does, and tells when one was imported."""
-
-    def __init__(self, take: Callable[[ModuleType], None]) -> None:
-        self._take = take
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of one of the libraries; None leaves any other module to the other finders."""
-        if fullname not in _TAKEN_OVER:
-            return None
-        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
-        if spec is not None and spec.loader is not None:
-            run_really, take = spec.loader.exec_module, self._take
-
-            def run(module: ModuleType) -> None:
-                run_really(module)
-                take(module)
-
-            spec.loader.exec_module = run  # type: ignore[method-assign]
-        return spec
 
 
 class _CoreUrl(Protocol):
@@ -215,4 +182,6 @@ class _Nowhere(asyncio.Transport):
         """The answer is there already."""
 
 
-_TAKEN_OVER: dict[str, TakeOver] = {"aiohttp": _aiohttp, "httpcore": _httpcore}
+_TAKEN_OVER: dict[str, _Take] = {
+    "aiohttp": _aiohttp, "httpcore": _httpcore,
+}  # fmt: skip

@@ -36,7 +36,7 @@ FOLLOWED = (
     "circuitbreaker", "collections", "expiringdict",
 )  # fmt: skip
 """Libraries whose objects are memory."""
-_CLIENTS = ("boto3", "botocore")
+_CLIENTS = ("aioboto3", "aiobotocore", "boto3", "botocore")
 """Objects of these libraries keep nothing that a handler decides by: a client that is made late is none at first."""
 _PLAIN = (str, bytes, int, float, complex, Decimal, date, time, timedelta, tzinfo, UUID, PurePath, Pattern, range)
 

@@ -26,6 +26,8 @@ from redrive.prove.process.surroundings import replaced
 
 _LATE = frozenset({"_handlers", "_lookup_cache", "_unique_id_handlers"})
 """The attributes of an emitter that are copied when they are needed."""
+_EMITTERS = frozenset({("botocore.hooks", "HierarchicalEmitter"), ("aiobotocore.hooks", "AioHierarchicalEmitter")})
+"""The kinds of emitters that sessions make for themselves."""
 
 
 @contextmanager
@@ -87,11 +89,16 @@ class _LateEmitter(HierarchicalEmitter):  # type: ignore[misc] # botocore has no
         self.__dict__.update(vars(copy.copy(self._known)))
         pending, self._pending = self._pending, []
         for register, arguments in pending:
-            register(*arguments)
+            self._registered(register, *arguments)
         return vars(self)[name]
 
+    def _registered(
+        self, register: _Register, event_name: str, handler: object, unique_id: object, unique_id_uses_count: bool
+    ) -> None:  # fmt: skip
+        register(event_name, handler, unique_id, unique_id_uses_count)
+
     def __copy__(self) -> HierarchicalEmitter:
-        made = HierarchicalEmitter()
+        made = type(self._known)()
         state = {name: getattr(self, name) for name in _LATE}
         made.__dict__.update(state | {name: copy.copy(state[name]) for name in _LATE - {"_lookup_cache"}})
         return made
@@ -104,27 +111,43 @@ class _LateEmitter(HierarchicalEmitter):  # type: ignore[misc] # botocore has no
             raise ValueError(f"Event handler {handler} must be callable.")
         arguments = (event_name, handler, unique_id, unique_id_uses_count)
         if "_handlers" in vars(self):
-            register_method(*arguments)
+            self._registered(register_method, *arguments)
         else:
             self._pending.append((register_method, arguments))
+
+
+def _late_kind(kind: type[HierarchicalEmitter]) -> type[_LateEmitter]:
+    """An emitter of this kind that is late: those of aiobotocore await handlers, and have some of their own."""
+    if kind is HierarchicalEmitter:
+        return _LateEmitter
+
+    class LateEmitter(_LateEmitter, kind):  # type: ignore[misc] # botocore has no types.
+        def _registered(
+            self, register: _Register, event_name: str, handler: object, unique_id: object, unique_id_uses_count: bool
+        ) -> None:  # fmt: skip
+            kind._verify_and_register(self, event_name, handler, unique_id, register, unique_id_uses_count)  # noqa: SLF001
+
+    return LateEmitter
 
 
 def _copying_handlers() -> Callable[[botocore.session.Session, object], None]:
     """Registers the built-in event handlers of a session: those of the first session, also with all later ones."""
     original = vars(botocore.session.Session)["_register_builtin_handlers"]
-    known: list[HierarchicalEmitter] = []
+    known: dict[type, tuple[HierarchicalEmitter, type[_LateEmitter]]] = {}
     aliases: dict[str, str] = {}
 
     def register(session: botocore.session.Session, events: object) -> None:
         state = vars(session)
-        if type(state["_original_handler"]) is not HierarchicalEmitter:  # The session was given handlers of its own.
+        kind = type(state["_original_handler"])
+        if (kind.__module__, kind.__name__) not in _EMITTERS:  # The session was given handlers of its own.
             original(session, events)
             return
-        if not known:
+        if kind not in known:
             original(session, events)
-            known.append(copy.copy(state["_original_handler"]))
+            known[kind] = copy.copy(state["_original_handler"]), _late_kind(kind)
             return
-        state["_original_handler"] = _LateEmitter(known[0])
+        first, late = known[kind]
+        state["_original_handler"] = late(first)
         state["_events"] = EventAliaser(state["_original_handler"])
         vars(state["_events"])["_alias_name_cache"] = aliases  # The aliases of names are the same for all sessions.
 

@@ -47,6 +47,12 @@ class Flavour:
     """Whether `with connection` closes it at its end."""
 
 
+RunNumber = Callable[[], int | None]
+"""The number of the run whose code is running."""
+_NOBODY = -1
+"""Of a connection without a transaction."""
+
+
 class Row:
     """A row whose values are found by their places and by their names, as sqlite3.Row and psycopg2's DictRow are."""
 
@@ -109,7 +115,11 @@ def as_named(names: tuple[str, ...], values: Values) -> object:
 class Connection:
     """A connection. It is the handler's alone."""
 
-    def __init__(self, flavour: Flavour, ask: SqlAsk, database: str, number: int, *, autocommit: bool = False) -> None:
+    def __init__(
+        self, flavour: Flavour, ask: SqlAsk, database: str, number: int, run: RunNumber, *, autocommit: bool = False
+    ) -> None:  # fmt: skip
+        self._run = run
+        self._opened_by: int | None = _NOBODY
         self.flavour = flavour
         self.database = database
         self.number = number
@@ -119,10 +129,17 @@ class Connection:
         self.row_factory: object = None
         self.text_factory: object = str
         self.is_lost = False
-        self.in_transaction = False
         self.total_changes = 0
         self._ask = ask
         self._is_closed = False
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open. One of an earlier run is not: it was rolled back when the run ended."""
+        return self._opened_by is not _NOBODY and self._opened_by == self._run()
+
+    def _set_open(self, is_open: bool) -> None:
+        self._opened_by = self._run() if is_open else _NOBODY
 
     @property
     def closed(self) -> int:
@@ -155,9 +172,9 @@ class Connection:
         answer = self._ask(asked)
         word = first_word(text)
         if begins or word in {"BEGIN", "START"}:
-            self.in_transaction = True
+            self._set_open(True)
         elif word in {"COMMIT", "END"} or (word == "ROLLBACK" and " TO " not in f" {text.upper()} "):
-            self.in_transaction = False
+            self._set_open(False)
         if isinstance(answer, SqlRefusal):
             self.is_lost = self.is_lost or answer.is_lost
             raise self.flavour.error(answer)
@@ -203,7 +220,7 @@ class Connection:
         if self.closed:
             return
         self.ask("ROLLBACK")
-        self.in_transaction = False
+        self._set_open(False)
 
     def begin(self, *_: object, **__: object) -> None:
         """Begin a transaction."""
@@ -220,7 +237,8 @@ class Connection:
     def ping(self, *_: object, **__: object) -> None:
         """It is there, unless it was lost."""
         if self.is_lost:
-            self.is_lost, self.in_transaction = False, False
+            self.is_lost = False
+            self._set_open(False)
 
     reconnect = ping
     reset_session = rollback

@@ -17,11 +17,13 @@ from types import ModuleType
 from typing import Protocol, cast
 
 from redrive.prove.process.asyncpg_driver import connections
+from redrive.prove.process.imports import Imports
 from redrive.prove.process.sql_connection import (
     Connection,
     Cursor,
     Flavour,
     Raise,
+    RunNumber,
     row_maker,
     with_values,
 )
@@ -57,17 +59,17 @@ _CLASSES = {
 
 
 @contextmanager
-def answered_sql(ask: SqlAsk, number: Number) -> Iterator[None]:
-    """While entered, `ask` answers the statements of all drivers."""
+def answered_sql(ask: SqlAsk, number: Number, run: RunNumber) -> Iterator[None]:
+    """While entered, `ask` answers the statements of all drivers; `run` is the number of the run under way."""
     with contextlib.ExitStack() as stack:
-        drivers = _Drivers(stack, ask, number)
+        drivers = _Drivers(stack, ask, number, run)
         sqlite = importlib.import_module("sqlite3")
         for module in (sqlite, importlib.import_module("sqlite3.dbapi2")):
             stack.enter_context(replaced(module, "connect", drivers.sqlite_connect(sqlite, module.connect)))
         for name in _TAKEN_OVER:
             if name in sys.modules:
                 drivers.take(sys.modules[name])
-        first, last = _Watch(drivers.take), _StandIns(drivers.take)
+        first, last = Imports(_TAKEN_OVER, drivers.take), _StandIns(drivers.take)
         sys.meta_path.insert(0, first)
         sys.meta_path.append(last)
         stack.callback(sys.meta_path.remove, first)
@@ -79,8 +81,8 @@ def answered_sql(ask: SqlAsk, number: Number) -> Iterator[None]:
 class _Drivers:
     """Takes over the drivers' modules."""
 
-    def __init__(self, stack: contextlib.ExitStack, ask: SqlAsk, number: Number) -> None:
-        self._stack, self._ask, self._number = stack, ask, number
+    def __init__(self, stack: contextlib.ExitStack, ask: SqlAsk, number: Number, run: RunNumber) -> None:
+        self._stack, self._ask, self._number, self._run = stack, ask, number, run
 
     def take(self, module: ModuleType) -> None:
         """Replace what a module connects with."""
@@ -100,7 +102,7 @@ class _Drivers:
             if number is None:
                 return really(database, *arguments, **named)
             name = name.removeprefix("file:").partition("?")[0] if named.get("uri") else name
-            made = Connection(flavour, self._ask, os.path.realpath(name), number)
+            made = Connection(flavour, self._ask, os.path.realpath(name), number, self._run)
             made.isolation_level = named.get("isolation_level", arguments[2] if len(arguments) > 2 else "")
             made.autocommit = named.get("autocommit") is True
             return made
@@ -119,7 +121,7 @@ class _Drivers:
                 if callable(really):
                     return really(*arguments, **named)
                 raise ConnectionRefusedError(111, "Connection refused")
-            made = Connection(flavour, self._ask, named_database(arguments, named, dialect), number)
+            made = Connection(flavour, self._ask, named_database(arguments, named, dialect), number, self._run)
             made.autocommit = bool(named.get("autocommit"))
             chosen = named.get("cursor_factory") or named.get("cursorclass") or named.get("row_factory")
             if chosen is not None:
@@ -192,35 +194,13 @@ def _mysql(drivers: _Drivers, module: ModuleType) -> Mapping[str, object]:
 
 
 def _asyncpg(drivers: _Drivers, module: ModuleType) -> Mapping[str, object]:
-    return connections(module, drivers._ask, drivers._number)  # noqa: SLF001 - of this module.
+    return connections(module, drivers._ask, drivers._number, drivers._run)  # noqa: SLF001 - of this module.
 
 
 _TAKEN_OVER: dict[str, Callable[[_Drivers, ModuleType], Mapping[str, object]]] = {
     "mysql.connector": _mysql, "psycopg": _psycopg, "psycopg2": _psycopg2, "psycopg2.extras": _psycopg2_extras,
     "pymysql": _pymysql, "asyncpg": _asyncpg,
 }  # fmt: skip
-
-
-class _Watch(importlib.abc.MetaPathFinder):
-    """Finds installed drivers as Python does, and tells when one was imported."""
-
-    def __init__(self, take: Callable[[ModuleType], None]) -> None:
-        self._take = take
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of a driver; None leaves any other module to the other finders."""
-        spec = importlib.machinery.PathFinder.find_spec(fullname, path) if fullname in _TAKEN_OVER else None
-        if spec is not None and spec.loader is not None:
-            run_really, take = spec.loader.exec_module, self._take
-
-            def run(module: ModuleType) -> None:
-                run_really(module)
-                take(module)
-
-            spec.loader.exec_module = run  # type: ignore[method-assign]
-        return spec
 
 
 class _StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -9,6 +9,16 @@ Bound = Mapping[str, object] | Sequence[object]
 """The parameters of a statement: by name, or by place."""
 
 
+class UuidText(str):
+    """A UUID of a row: most drivers give its text."""
+
+    __slots__ = ()
+
+
+class Array(list[object]):
+    """An array of a row, and no list of JSON."""
+
+
 @dataclass(frozen=True, slots=True)
 class SqlAsked:
     """A statement. `dialect` is sqlite, postgres or mysql; `database` its file or its name."""

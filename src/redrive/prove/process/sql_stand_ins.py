@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import ModuleType
 
-from redrive.prove.process.asyncpg_driver import exceptions, stand_in
+from redrive.prove.process.asyncpg_driver import connection_kinds, pools, stand_in
+from redrive.prove.process.asyncpg_errors import exceptions
 
 _ERRORS = {
     "Warning": "Exception", "Error": "Exception", "InterfaceError": "Error", "DatabaseError": "Error",
@@ -199,7 +200,9 @@ STAND_INS: Mapping[str, Callable[[], Members]] = {
     "pymysql.cursors": lambda: _cursors("pymysql", "Cursor", "DictCursor", "SSCursor", "SSDictCursor"),
     "pymysql.err": lambda: _errors("pymysql"),
     "asyncpg": stand_in,
+    "asyncpg.connection": connection_kinds,
     "asyncpg.exceptions": exceptions,
+    "asyncpg.pool": pools,
     "mysql": dict,
     "mysql.connector": lambda: {**_errors("mysql.connector"), "errorcode": ModuleType("errorcode")},
     "mysql.connector.errors": lambda: _errors("mysql.connector"),

@@ -18,6 +18,13 @@ def first_word(text: str) -> str:
     return word[1].upper() if word else ""
 
 
+def deed_of(text: str) -> str:
+    """What a statement does, in a word: of a WITH that changes rows, the word of the change."""
+    word = first_word(text)
+    found = _CHANGES_WITHIN.search(text) if word == "WITH" else None
+    return word if found is None else found[1].upper()
+
+
 def is_read_statement(text: str) -> bool:
     """Whether a statement changes no row. A WITH may contain one that does."""
     word = first_word(text)

@@ -15,7 +15,7 @@ import itertools
 import selectors
 import threading
 from asyncio.base_events import BaseEventLoop
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import get_ident
@@ -34,10 +34,28 @@ PATIENCE_S = 2.0
 _MEND = "Prove it with one thread: with a pool of the handler's own replaced, or with a concurrency of 1."
 
 
+Coro = Coroutine[object, None, object]
+
+
 class Function(Protocol):
     """A function submitted to a pool."""
 
     def __call__(self, *args: object, **named: object) -> object: ...
+
+
+class Loops:
+    """The event loops that a run has made. Each has open files, which are few."""
+
+    def __init__(self) -> None:
+        self.made: list[BaseEventLoop] = []
+        self.are_kept = False
+        """Whether the run's environment is kept, and they with it."""
+
+    def close(self) -> None:
+        """Close them, unless they are kept."""
+        for loop in () if self.are_kept else self.made:
+            if not loop.is_running():
+                loop.close()
 
 
 class Unordered(BaseException):
@@ -72,6 +90,7 @@ class Threads:
         self._strangers: WeakSet[threading.Thread] = WeakSet()
         self._initialised: WeakSet[ThreadPoolExecutor] = WeakSet()
         self._numbers = itertools.count()
+        self._loops = Loops()
         self._start_really = threading.Thread.start
         self._wait_really = threading.Condition.wait
 
@@ -106,6 +125,18 @@ class Threads:
         def time(loop: BaseEventLoop) -> float:
             return (self._now() - began) / SECOND_MS if self._is_handlers else time_really(loop)
 
+        create_really, make_really = BaseEventLoop.create_task, BaseEventLoop.__init__
+
+        def make(loop: BaseEventLoop) -> None:
+            make_really(loop)
+            if self._is_handlers:
+                self._loops.made.append(loop)
+
+        def create_task(loop: BaseEventLoop, coroutine: Coro, **named: object) -> asyncio.Task[object]:
+            if not self._is_handlers or loop.get_task_factory() is not None:
+                return create_really(loop, coroutine, **named)  # type: ignore[arg-type] # As they were given.
+            return _NumberedTask(next(self._numbers), coroutine, loop=loop, **named)
+
         def start(thread: threading.Thread) -> None:
             self._start(thread)
 
@@ -120,10 +151,31 @@ class Threads:
             stack.enter_context(replaced(transfer, "_should_use_crt", lambda _: False))
             stack.enter_context(replaced(selector, "select", select))
             stack.enter_context(replaced(BaseEventLoop, "time", time))
+            stack.enter_context(replaced(BaseEventLoop, "__init__", make))
+            stack.enter_context(replaced(BaseEventLoop, "create_task", create_task))
+            for place in (asyncio, asyncio.tasks):
+                stack.enter_context(replaced(place, "as_completed", _as_completed))
             stack.enter_context(replaced(ThreadPoolExecutor, "submit", submit))
             stack.enter_context(replaced(threading.Thread, "start", start))
             stack.enter_context(replaced(threading.Condition, "wait", wait))
             yield
+
+    @contextmanager
+    def begun(self) -> Iterator[Loops]:
+        """While entered, a run goes on: it has no event loop yet, and its threads and tasks are numbered from 0.
+
+        Afterwards its event loops are closed, unless they are said to be kept.
+        """
+        numbers, policy, before = self._numbers, asyncio.get_event_loop_policy(), self._loops
+        self._numbers, self._loops = itertools.count(), Loops()
+        asyncio.set_event_loop_policy(_OfMainThread())
+        loops = self._loops
+        try:
+            yield loops
+        finally:
+            self._numbers, self._loops = numbers, before
+            asyncio.set_event_loop_policy(policy)
+            loops.close()
 
     def idle(self, seconds: float) -> None:
         """Wait in real time, as a thread whose turn it is not."""
@@ -225,6 +277,49 @@ def _unless_ended(run: Callable[[], None]) -> None:
         raise
     except BaseException:  # noqa: BLE001, S110 - It is raised again at the next call, and when the run has ended.
         pass
+
+
+_as_completed_really = asyncio.as_completed
+
+
+def _as_completed(fs: Iterable[Coro], *, timeout: float | None = None) -> Iterator[object]:
+    """`asyncio.as_completed`, which makes tasks in the order of what it is given, and not in that of a set."""
+    return _as_completed_really([asyncio.ensure_future(one) for one in fs], timeout=timeout)
+
+
+class _OfMainThread(asyncio.DefaultEventLoopPolicy):
+    """Every run is in the main thread of its process, and has an event loop once it asks for one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._is_asked = False
+
+    def get_event_loop(self) -> asyncio.AbstractEventLoop:
+        """The run's loop. Errors: RuntimeError if it has set none."""
+        if not self._is_asked:
+            self.set_event_loop(self.new_event_loop())
+        return super().get_event_loop()
+
+    def set_event_loop(self, loop: asyncio.AbstractEventLoop | None) -> None:
+        """Set the run's loop, or that it has none."""
+        self._is_asked = True
+        super().set_event_loop(loop)
+
+
+class _NumberedTask(asyncio.Task[object]):
+    """A task with a number, as `_Numbered`."""
+
+    def __init__(self, number: int, coroutine: Coro, **named: object) -> None:
+        self._number = number
+        super().__init__(coroutine, **named)  # type: ignore[arg-type] # As they were given.
+
+    def __hash__(self) -> int:
+        return self._number
+
+    def __del__(self) -> None:
+        # What ends a run is kept by its raiser, and its tasks are not reported as forgotten.
+        if self.done() and isinstance(self._exception, Exception):
+            super().__del__()
 
 
 class _Numbered(Future[object]):

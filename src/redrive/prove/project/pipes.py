@@ -22,6 +22,12 @@ _SOURCES = {
     "DynamoDBStreamParameters": ("AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable"),
 }  # fmt: skip
 _SAME = ("BatchSize", "MaximumRecordAgeInSeconds", "MaximumRetryAttempts", "ParallelizationFactor", "StartingPosition")
+_ENRICHMENTS = {
+    "function": ("AWS::Lambda::Function",), "API destination": ("AWS::Events::ApiDestination",),
+    "state machine": ("AWS::StepFunctions::StateMachine",),
+    "API": ("AWS::ApiGateway::RestApi", "AWS::ApiGatewayV2::Api"),
+}  # fmt: skip
+_NEXT = "{} is proved with what it reads of a list; give its event with --event, and --trigger lambda"
 _WINDOW = "MaximumBatchingWindowInSeconds"
 
 
@@ -39,23 +45,26 @@ def take_in_pipes(root: dict[str, Node], reports: Callable[[str], bool]) -> Pipe
     types = {name: str(resource.get("Type")) for name, resource in resources_of(root)}
     for name, resource in list(resources_of(root, _PIPE)):
         properties = properties_of(resource)
-        target = next((one for one in mentioned(properties.get("Target")) if types.get(one) == _FUNCTION), "")
         kind = _kind_of(properties, types)
-        reason = _refusal(properties)
-        if not target or not kind:
+        target = _function_in(properties.get("Target"), types)
+        first = _function_in(properties.get("Enrichment"), types)
+        reason = _refusal(properties, types)
+        fed = first if reason and kind else target
+        if not fed or not kind or (reason and not first):
+            if target and kind:
+                found.guesses[f"pipe {name}"] = f"left out, because {reason}; {_NEXT.format(target)}"
+                left_out = stubbed(resource)
+                resource.clear()
+                resource.update(left_out)
             continue
-        if reason:
-            found.guesses[f"pipe {name}"] = f"left out, because it {reason}"
-            left_out = stubbed(resource)
-            resource.clear()
-            resource.update(left_out)
-            continue
-        mapping = _mapping_of(properties, kind)
-        if reports(target):
+        mapping = _mapping_of(properties, kind, fed)
+        if reports(fed) and not first:
             mapping["FunctionResponseTypes"] = ["ReportBatchItemFailures"]
         resource.update({"Type": "AWS::Lambda::EventSourceMapping", "Properties": mapping})
-        found.functions.add(target)
-        found.guesses[f"pipe {name}"] = f"gives {target} a list of records, and is played as a mapping"
+        found.functions.add(fed)
+        told = f"gives {fed} a list of records, and is played as a mapping"
+        after = f"; {reason}; {_NEXT.format(target)}" if first and target else ""
+        found.guesses[f"pipe {name}"] = told + after
     return found
 
 
@@ -77,20 +86,27 @@ def _kind_of(properties: Mapping[str, Node], types: Mapping[str, str]) -> str:
     )
 
 
-def _refusal(properties: Mapping[str, Node]) -> str:
-    """Why what its function is given cannot be told; empty if it can."""
-    if properties.get("Enrichment"):
-        return "has an enrichment, which makes the events anew"
+def _function_in(node: Node, types: Mapping[str, str]) -> str:
+    return next((one for one in mentioned(node) if types.get(one) == _FUNCTION), "")
+
+
+def _refusal(properties: Mapping[str, Node], types: Mapping[str, str]) -> str:
+    """Why what its target is given cannot be told; empty if it can."""
+    enrichment = properties.get("Enrichment")
+    if enrichment:
+        named = next(iter(mentioned(enrichment)), "") or (enrichment if isinstance(enrichment, str) else "")
+        kind = next((noun for noun, of_kind in _ENRICHMENTS.items() if types.get(named) in of_kind), "")
+        return f"what its enrichment, {f'the {kind} ' if kind else ''}{named}, answers is the event of its target"
     if _object(properties.get("TargetParameters")).get("InputTemplate"):
-        return "has an input template; give the event of its function with --event, and --trigger lambda"
+        return "its input template makes the event of its target"
     return ""
 
 
-def _mapping_of(properties: Mapping[str, Node], kind: str) -> dict[str, Node]:
+def _mapping_of(properties: Mapping[str, Node], kind: str, function: str) -> dict[str, Node]:
     said = _object(properties.get("SourceParameters"))
     own = _object(said.get(kind))
     made: dict[str, Node] = {
-        "FunctionName": properties.get("Target"), "EventSourceArn": properties.get("Source"),
+        "FunctionName": {"Ref": function}, "EventSourceArn": properties.get("Source"),
         "FilterCriteria": said.get("FilterCriteria"), **{name: own.get(name) for name in _SAME},
         _WINDOW: own.get(_WINDOW),
     }  # fmt: skip

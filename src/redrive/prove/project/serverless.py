@@ -59,7 +59,9 @@ def service_template(root: dict[str, Node], directory: Path) -> Service:
         events = Events(name, resources)
         made["Events"] = events.of(function.get("events"))
         made |= events.asynchronous(function)
-        resources[logical_id] = {"Type": "AWS::Serverless::Function", "Properties": _kept(made)}
+        build = _build_of(function["image"], provider) if "image" in function else {}
+        declared: dict[str, Node] = {"Type": "AWS::Serverless::Function", "Properties": _kept(made)}
+        resources[logical_id] = {**declared, "Metadata": build} if build else declared
     template: dict[str, Node] = {"Transform": "AWS::Serverless-2016-10-31", "Resources": resources}
     for section in ("Parameters", "Conditions", "Mappings"):
         made = {name: node for part in _parts(whole) for name, node in _mapping(part.get(section)).items()}
@@ -113,6 +115,23 @@ def _function(function: Mapping[str, Node], provider: Mapping[str, Node]) -> dic
         "Runtime": function.get("runtime", provider.get("runtime")),
         "CodeUri": module if isinstance(module, str) else ".",
     }
+
+
+def _build_of(image: Node, provider: Mapping[str, Node]) -> dict[str, Node]:
+    """What SAM's metadata would say of an image that the provider builds; empty of one that lies elsewhere.
+
+    Source: https://www.serverless.com/framework/docs/providers/aws/guide/functions#referencing-container-image-as-a-target
+    """
+    name = image.get("name") if isinstance(image, dict) else image
+    build = _mapping(_mapping(_mapping(provider.get("ecr")).get("images")).get(str(name)))
+    if not build or "uri" in build:
+        return {}
+    options = [str(one) for one in items_of(build.get("buildOptions"))]
+    stage = options[options.index("--target") + 1] if "--target" in options[:-1] else ""
+    return {
+        "DockerContext": build.get("path", "."), "Dockerfile": build.get("file", "Dockerfile"),
+        "DockerBuildTarget": stage,
+    }  # fmt: skip
 
 
 def _text(value: Node) -> Node:

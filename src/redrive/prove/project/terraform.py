@@ -26,6 +26,8 @@ _LINKS = frozenset({
     "lambda_function_arn", "destination", "event_bus_name",
 })  # fmt: skip
 """Arguments that name another resource: what they refer to says more than the name that a plan knows."""
+_BUILDING = frozenset({"docker_image", "docker_registry_image"})
+"""The resources that build images. Source: https://registry.terraform.io/providers/kreuzwerker/docker/latest/docs"""
 
 
 _NAMELESS = frozenset({"this", "main", "default", "lambda", "function", "lambda_function"})
@@ -192,12 +194,44 @@ class _Translation:
     def _place_code(self, resource: Planned, resources: Mapping[str, Node]) -> None:
         logical_id = self._ids[resource.address]
         properties_of(resources[logical_id])["Environment"] = {"Variables": self._variables(resource)}
+        if resource.values.get("package_type") == "Image":
+            made = resources[logical_id]
+            if isinstance(made, dict):
+                made["Metadata"] = self._build_of(resource)
         place = self._code_of(resource)
         if place is not None:
             self._found.code[logical_id] = place
         layers = [self._code_of(one) for one in self._layers_of(resource)]
         folders = [one / "python" if (one / "python").is_dir() else one for one in layers if one and one.exists()]
         self._found.layers[logical_id] = tuple(folders)
+
+    def _build_of(self, resource: Planned) -> dict[str, Node]:
+        """What SAM's metadata would say of a function's image that the plan builds; empty if it builds none."""
+        built = [one for one in self._plan.resources if one.type in _BUILDING and _blocks(one, "build")]
+        named = self._named_by(resource, "image_uri")
+        for one in [one for one in built if one.address in named] or (built if len(built) == 1 else []):
+            build = _blocks(one, "build")[0]
+            context = build.get("context") if isinstance(build, dict) else None
+            place = self._existing(context, one) if isinstance(context, str) else None
+            if isinstance(build, dict) and place is not None:
+                return {
+                    "DockerContext": str(place), "Dockerfile": build.get("dockerfile") or "Dockerfile",
+                    "DockerBuildTarget": build.get("target") or "",
+                }  # fmt: skip
+        return {}
+
+    def _named_by(self, resource: Planned, argument: str) -> set[str]:
+        """The addresses of the resources that an argument refers to, and of those that these are named by."""
+        found: set[str] = set()
+        waiting = [(resource, argument)]
+        while waiting:
+            asking, path = waiting.pop()
+            for reference in self._plan.references(asking, path):
+                target = self._target(reference.address, asking)
+                if target is not None and target.address not in found:
+                    found.add(target.address)
+                    waiting += [(target, "name"), (target, "source_image")]
+        return found
 
     def _layers_of(self, resource: Planned) -> list[Planned]:
         found = [self._target(one.address, resource) for one in self._plan.references(resource, "layers")]

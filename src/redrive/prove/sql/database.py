@@ -63,6 +63,7 @@ class Database:
             if isinstance(params, Mapping)
             else tuple(stored(value) for value in params)
         )
+        before = self._connection.total_changes
         try:
             cursor = self._connection.execute(text, held)  # type: ignore[arg-type] # One of the two.
             rows = tuple(tuple(row) for row in cursor.fetchall()) if cursor.description else ()
@@ -72,7 +73,9 @@ class Database:
             return SqlRefusal(UNKNOWN, str(error))
         self._content = b""
         columns = tuple(str(one[0]) for one in cursor.description) if cursor.description else None
-        count = len(rows) if columns is not None and cursor.rowcount < 0 else max(cursor.rowcount, len(rows))
+        # sqlite3 counts no rows of a statement that begins with WITH.
+        changed = cursor.rowcount if cursor.rowcount >= 0 else self._connection.total_changes - before
+        count = max(changed, len(rows))
         return SqlAnswer(columns, rows, count, cursor.lastrowid)
 
     def columns_of(self, table: str) -> dict[str, bool]:
@@ -193,8 +196,8 @@ def _sample(name: str, kind: str, *, is_key: bool) -> object:
             return "100"
         case "RD_BOOLEAN":
             return 1
-        case "RD_JSON":
-            return "{}"
+        case "RD_JSON" | "RD_ARRAY":
+            return "{}" if kind == "RD_JSON" else "[]"
         case "RD_TIMESTAMP" | "RD_DATE" | "BLOB":
             return None
         case _:

@@ -10,6 +10,8 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Protocol, cast
 
+from redrive.prove.process.sql_exchange import Array, UuidText
+
 Now = Callable[[], datetime]
 _Plain = str | bytes | int | float | None
 """What SQLite holds."""
@@ -140,9 +142,15 @@ def _json_of(text: bytes) -> object:
         return text.decode()
 
 
+def _array_of(text: bytes) -> object:
+    held = _json_of(text)
+    return Array(held) if isinstance(held, list) else held
+
+
 sqlite3.register_converter("RD_TIMESTAMP", _datetime_of)
 sqlite3.register_converter("RD_DATE", _date_of)
 sqlite3.register_converter("RD_BOOLEAN", lambda text: text not in {b"0", b"false", b"f"})
 sqlite3.register_converter("RD_JSON", _json_of)
 sqlite3.register_converter("RD_DECIMAL", lambda text: Decimal(text.decode()))
-sqlite3.register_converter("RD_UUID", lambda text: text.decode())
+sqlite3.register_converter("RD_UUID", lambda text: UuidText(text.decode()))
+sqlite3.register_converter("RD_ARRAY", _array_of)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from redrive.prove.guess.reading import own_files, parsed
-from redrive.prove.process.statements import first_word
+from redrive.prove.process.statements import deed_of, first_word
 from redrive.prove.sql.statement import Table, merged, named_placeholders
 from redrive.prove.sql.translating import statements_of, translated
 
@@ -44,7 +44,7 @@ def schema_of(file: Path, dialect: str) -> Schema:
             tables[table.name] = merged(tables.get(table.name), table)
             if table.is_declared:
                 places.setdefault(table.name, place)
-        if said.word in {"INSERT", "REPLACE"}:
+        if deed_of(text) in {"INSERT", "REPLACE"}:
             filled.add(said.written)
     return Schema(tables, frozenset(filled), places)
 

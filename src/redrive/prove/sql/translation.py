@@ -16,7 +16,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from redrive.prove.process.statements import first_word
-from redrive.prove.sql.statement import Statement, Table
+from redrive.prove.sql.statement import Statement, Table, declaration
+from redrive.prove.sql.unnesting import settle_arrays, unnest_columns
 
 _NOW = re.compile(r"('(?:[^']|'')*'|\"[^\"]*\")|\bCURRENT_(TIMESTAMP|DATE|TIME)\b", re.IGNORECASE)
 _NOW_CALLS = {"TIMESTAMP": "datetime", "DATE": "date", "TIME": "time"}
@@ -27,6 +28,7 @@ _TYPES: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPLTZ", "TIMESTAMPNTZ", "DATETIME"}), "RD_TIMESTAMP"),
     (frozenset({"DATE"}), "RD_DATE"), (frozenset({"BOOLEAN"}), "RD_BOOLEAN"), (frozenset({"JSON", "JSONB"}), "RD_JSON"),
     (frozenset({"DECIMAL"}), "RD_DECIMAL"), (frozenset({"UUID"}), "RD_UUID"),
+    (frozenset({"ARRAY"}), "RD_ARRAY"),
     (frozenset({"INT", "BIGINT", "SMALLINT", "TINYINT", "UINT", "UBIGINT"}), "INTEGER"),
     (frozenset({"SERIAL", "BIGSERIAL", "SMALLSERIAL"}), "INTEGER"),
     (frozenset({"FLOAT", "DOUBLE"}), "REAL"), (frozenset({"BINARY", "VARBINARY", "BLOB"}), "BLOB"),
@@ -58,6 +60,10 @@ def translate(dialect: str, text: str) -> Statement:
         return replace(again, text=again.text.replace("INSERT", "INSERT OR REPLACE", 1), tables=tables)
     if word in _BEYOND:
         return Statement(word, text, trouble=f"{word} is beyond what is understood here")
+    if isinstance(tree, exp.Create) and tables and tables[0].is_declared:
+        return Statement(word, declaration(tables[0]), tables[0].name, tables=tables)
+    if isinstance(tree, exp.Create) and tree.args.get("kind") == "INDEX" and not tree.args.get("unique"):
+        return Statement("", "")  # It changes nothing but the time that statements take.
     locks = tree.find(exp.Lock) is not None or "advisory" in text.lower() or word == "LOCK"
     return Statement(word, _for_sqlite(tree), _written(tree), locks, tables, asked)
 
@@ -83,8 +89,11 @@ def _for_sqlite(tree: exp.Expression) -> str:
     tree = tree.copy()
     for lock in list(tree.find_all(exp.Lock)):
         lock.pop()
+    settle_arrays(tree)
     for conflict in list(tree.find_all(exp.OnConflict)):
         _settle_conflict(conflict)
+    for ordered in list(tree.find_all(exp.Ordered)) if isinstance(tree, exp.Create) else ():
+        ordered.replace(ordered.this)
     return _FROM_NOTHING.sub("", str(tree.transform(_own_form).sql(dialect="sqlite")))
 
 
@@ -92,6 +101,9 @@ def _settle_conflict(conflict: exp.OnConflict) -> None:
     """`ON DUPLICATE KEY UPDATE` is ON CONFLICT without a key, and its new row is called `excluded`."""
     keys = [key.this if isinstance(key, exp.Ordered) else key for key in conflict.args.get("conflict_keys") or ()]
     conflict.set("conflict_keys", keys or None)
+    selected = conflict.parent.expression if isinstance(conflict.parent, exp.Insert) else None
+    if isinstance(selected, exp.Select) and selected.args.get("where") is None:
+        selected.where("TRUE", copy=False)  # Otherwise SQLite takes ON for that of a join.
     if not conflict.args.get("duplicate"):
         return
     conflict.set("duplicate", None)
@@ -182,9 +194,10 @@ def _tables(tree: exp.Expression) -> Iterator[Table]:
     by_alias = {one.alias_or_name: one.name for one in tables}
     columns: dict[str, dict[str, str]] = {one.name: {} for one in tables}
     only = next(iter(columns)) if len(columns) == 1 else ""
+    of_arrays = unnest_columns(tree)
     for column in tree.find_all(exp.Column):
         name = by_alias.get(column.table, only if column.table in {"", "excluded", "new"} else "")
-        if name and column.name and column.name != "*":
+        if name and column.name and column.name != "*" and column.name not in of_arrays | {"xmax"}:
             columns[name].setdefault(column.name, "")
     keys: dict[str, tuple[tuple[str, ...], ...]] = {}
     if isinstance(tree, exp.Insert):

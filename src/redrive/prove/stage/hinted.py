@@ -10,7 +10,7 @@ from dataclasses import replace
 from redrive.core.documents import Document, dump_json
 from redrive.prove.guess.hints import Hints, overlaid
 from redrive.prove.guess.mends import Mend
-from redrive.prove.guess.reading import EventPath, Reading
+from redrive.prove.guess.reading import EventPath, Reading, in_envelope
 from redrive.prove.guess.watched import EVENT
 from redrive.prove.stage.envelopes import SOURCE
 from redrive.prove.stage.positions import skip_to_end
@@ -20,6 +20,8 @@ from redrive.prove.stage.trigger import Kind, Trigger
 _BODY: EventPath = ("Records", 0, "body")
 _DATA: EventPath = ("Records", 0, "kinesis", "data")
 _CHANGE: EventPath = ("Records", 0, "dynamodb")
+_LIST: EventPath = ("Records",)
+"""Where an event that is a list of records has them, as its handler's reading says it."""
 _RECORD: EventPath = ("Records", 0)
 _OUTSIDE = frozenset({("attributes",), ("messageAttributes",)})
 _IMAGES = ("Keys", "NewImage", "OldImage")
@@ -34,6 +36,7 @@ def with_hints(trigger: Trigger, hints: Hints, reading: Reading | None) -> Trigg
         bodies = tuple(_event(body, mends, reading) for body in trigger.bodies)
         return replace(trigger, bodies=bodies, given=bodies if trigger.given == trigger.bodies else trigger.given)
     if trigger.kind is Kind.KINESIS:
+        mends = [replace(one, at=replace(one.at, path=_of_kinesis(one.at.path))) for one in mends]
         return replace(trigger, bodies=tuple(_record(body, mends, reading) for body in trigger.bodies))
     if trigger.kind is Kind.DYNAMODB:
         return replace(trigger, bodies=tuple(_change(body, mends, reading) for body in trigger.bodies))
@@ -67,8 +70,14 @@ def settle_furnished(stage: Stage, trigger: Trigger) -> None:
         stage.step(("skip to end",), lambda tx: skip_to_end(tx, trigger.mapping))
 
 
+def _of_kinesis(path: EventPath) -> EventPath:
+    """A path in the event of a mapping; that in a pipe's list has the data in the record itself."""
+    return in_envelope(path[1:]) if path[:1] == ("Records",) else path
+
+
 def _event(body: str, mends: Sequence[Mend], reading: Reading | None) -> str:
-    return dump_json(overlaid(json.loads(body), mends, reading))
+    event = json.loads(body)
+    return dump_json(overlaid(event, mends, reading, _LIST if isinstance(event, list) else ()))
 
 
 def _record(body: str, mends: Sequence[Mend], reading: Reading | None) -> str:

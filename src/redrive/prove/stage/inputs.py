@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -45,6 +46,10 @@ class Place:
 
 
 ANYWHERE = Place()
+
+
+_RECORD = ("Records", 0)
+"""Where the first record of a list is, as its handler's reading has it."""
 
 
 def inputs_for(
@@ -109,11 +114,29 @@ def _plain(
         return given or (of_topic.text,), of_topic.guesses
     if given is not None:
         return given, {}
+    if reading is not None and reading.is_list:
+        record, added = sample_object(reading, _RECORD)
+        return (dump_json([_as_piped(record)]),), {f"{name} of the {_noun(kind)}": why for name, why in added.items()}
     made, added = sample_object(reading, ())
     if reading is not None and DATA in reading.paths:
         return (dump_json(made | sample_subscription(START)),), {"event": "of a subscription filter of CloudWatch Logs"}
-    noun = "input" if kind is Kind.TASK else "event"
-    return (dump_json(made or {"id": "sample-1"}),), {f"{name} of the {noun}": why for name, why in added.items()}
+    return (dump_json(made or {"id": "sample-1"}),), {
+        f"{name} of the {_noun(kind)}": why for name, why in added.items()
+    }
+
+
+def _noun(kind: Kind) -> str:
+    return "input" if kind is Kind.TASK else "event"
+
+
+def _as_piped(record: Document) -> Document:
+    """A record as a pipe passes it on: its body and its data are texts, and Kinesis has no member of its own."""
+    made: Document = {**record.pop("kinesis", {}), **record}
+    if isinstance(made.get("body"), dict):
+        made["body"] = dump_json(made["body"])
+    if isinstance(made.get("data"), dict):
+        made["data"] = base64.b64encode(dump_json(made["data"]).encode()).decode()
+    return made or {"id": "sample-1"}
 
 
 def _of_topic(

@@ -86,3 +86,94 @@ def test_image_without_a_handler_here_is_told_what_to_add(tmp_path: Path) -> Non
         proved(tmp_path, function(ImageUri=IMAGE))
 
     assert "Name the handler in it: redrive prove path/to/file.py:handler" in str(refused.value.next_step)
+
+
+SERVICE = """
+service: shop
+provider:
+  name: aws
+  ecr:
+    images:
+      jobs: {path: docker, file: Dockerfile.jobs, buildOptions: ["--target", "one"]}
+      other: {path: other}
+functions:
+  worker:
+    image: IMAGE
+    events:
+      - sqs: {arn: {"Fn::GetAtt": [Queue, Arn]}}
+resources:
+  Resources:
+    Queue: {Type: "AWS::SQS::Queue"}
+"""
+
+
+@pytest.mark.parametrize("image", ["jobs", "{name: jobs}", "{name: jobs, command: [app.handler]}"])
+def test_image_of_a_service_is_built_from_what_its_provider_says(tmp_path: Path, image: str) -> None:
+    for folder in ("docker", "other"):
+        (tmp_path / folder).mkdir()
+        written(tmp_path / folder, 'FROM a\nCMD ["other.handler"]\n')
+    dockerfile = 'FROM a AS one\nCOPY app.py /var/task/\nCMD ["app.handler"]\nFROM b\nCMD ["none.handler"]\n'
+    (tmp_path / "docker" / "Dockerfile.jobs").write_text(dockerfile)
+    (tmp_path / "serverless.yml").write_text(SERVICE.replace("IMAGE", image))
+
+    verdict = prove(None, Options(faults=1, template=tmp_path / "serverless.yml"))
+
+    assert verdict.effects == {"sns Publish on told": 1}
+
+
+@pytest.mark.parametrize("is_built", [True, False], ids=["built by the plan", "only Dockerfile"])
+def test_image_of_a_plan_is_built_from_its_docker_image_or_the_only_dockerfile(
+    tmp_path: Path, *, is_built: bool
+) -> None:
+    names = ("jobs", "other") if is_built else ("jobs",)
+    for folder in names:
+        (tmp_path / folder).mkdir()
+        written(
+            tmp_path / folder, f'FROM a\nCOPY app.py /var/task/\nCMD ["{"app" if folder == "jobs" else "b"}.handler"]\n'
+        )
+    build = {name: [{"context": f"./{name}", "dockerfile": "Dockerfile"}] for name in names}
+    planned = [
+        {
+            "address": "aws_sqs_queue.q", "mode": "managed", "type": "aws_sqs_queue", "name": "q",
+            "values": {"name": "q"},
+        },
+        {
+            "address": "aws_lambda_function.f", "mode": "managed", "type": "aws_lambda_function", "name": "f",
+            "values": {"function_name": "f", "package_type": "Image", "image_config": []},
+        },
+        {
+            "address": "aws_lambda_event_source_mapping.m", "mode": "managed",
+            "type": "aws_lambda_event_source_mapping", "name": "m", "values": {},
+        },
+        *({
+            "address": f"docker_image.{name}", "mode": "managed", "type": "docker_image", "name": name,
+            "values": {"name": name, "build": build[name]},
+        } for name in names if is_built),
+        *({
+            "address": f"docker_registry_image.{name}", "mode": "managed", "type": "docker_registry_image",
+            "name": name, "values": {},
+        } for name in names if is_built),
+    ]  # fmt: skip
+
+    def refers(*names: str) -> dict[str, list[str]]:
+        return {"references": [one for name in names for one in (name, name.rpartition(".")[0])]}
+
+    configured = [
+        {"address": "aws_lambda_function.f", "expressions": {
+            "image_uri": refers("docker_registry_image.jobs.name") if is_built else {},
+        }},
+        {"address": "docker_registry_image.jobs", "expressions": {"name": refers("docker_image.jobs.name")}},
+        {"address": "docker_registry_image.other", "expressions": {"name": refers("docker_image.other.name")}},
+        {"address": "aws_lambda_event_source_mapping.m", "expressions": {
+            "event_source_arn": refers("aws_sqs_queue.q.arn"), "function_name": refers("aws_lambda_function.f.arn"),
+        }},
+    ]  # fmt: skip
+    plan = {
+        "format_version": "1.2", "planned_values": {"root_module": {"resources": planned}},
+        "configuration": {"root_module": {"resources": configured if is_built else configured[:1] + configured[3:]}},
+    }  # fmt: skip
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+
+    verdict = prove(None, Options(faults=1, template=tmp_path / "plan.json"))
+
+    assert verdict.effects == {"sns Publish on told": 1}
