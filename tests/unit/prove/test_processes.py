@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import tempfile
 import threading
 from dataclasses import replace
+from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
@@ -12,7 +14,7 @@ import pytest
 from redrive.core.errors import Bug
 from redrive.prove.judge.judge import Judge
 from redrive.prove.play.performance import Performance
-from redrive.prove.process.subject import NamedSubject
+from redrive.prove.process.subject import NamedSubject, subject_of
 from redrive.prove.proving import prove
 from redrive.prove.search import processes
 from redrive.prove.search.options import Options
@@ -97,3 +99,26 @@ def test_error_in_a_process_is_that_of_the_search(monkeypatch: pytest.MonkeyPatc
 
     with pytest.raises(Bug, match="at a loss"):
         prove(subject, Options(faults=2, jobs=2))
+
+
+def test_processes_leave_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are killed in the middle of histories, while the handler has files under its /tmp."""
+    (tmp_path / "code").mkdir()
+    (tmp_path / "temporary").mkdir()
+    (tmp_path / "code" / "app_noting.py").write_text(
+        "import boto3\nclient = boto3.client('dynamodb')\n"
+        "def handler(event, context):\n"
+        "    with open('/tmp/note', 'w') as file:\n"
+        "        file.write('daily')\n"
+        "    for number in range(4):\n"
+        "        client.put_item(TableName='reports', Item={'id': {'S': str(number)}})\n"
+    )
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    left = iter(range(60))
+
+    prove(
+        subject_of("app_noting:handler", tmp_path / "code"), Options(faults=3, jobs=3),
+        may_go_on=lambda: next(left, None) is not None,
+    )  # fmt: skip
+
+    assert list((tmp_path / "temporary").iterdir()) == []

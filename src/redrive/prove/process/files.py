@@ -48,6 +48,8 @@ class Files:
         self._run = run
         self._told = told
         self._folders: dict[int, str] = {}
+        self._place: str | None = None
+        """The folder of all of them."""
         self._looked: dict[int, set[str]] = {}
         self._code: tuple[str, ...] = ()
         self._temporary: tuple[str, ...] = (TEMPORARY,)
@@ -68,6 +70,9 @@ class Files:
         transfer = importlib.import_module("s3transfer.utils")
         removes = os.unlink
         with contextlib.ExitStack() as stack:
+            # Made before a search has processes: those are killed, and leave their folders in this one.
+            folder = tempfile.TemporaryDirectory(prefix="redrive-prove-tmp-", ignore_cleanup_errors=True)
+            self._place = stack.enter_context(folder)
             opened = self._opening(builtins.open)  # type: ignore[arg-type] # It is called as it was.
             stack.enter_context(replaced(builtins, "open", opened))
             stack.enter_context(replaced(io, "open", opened))
@@ -188,7 +193,7 @@ class Files:
     def _folder(self, run: int) -> str:
         if run not in self._folders:
             with self._busy():
-                self._folders[run] = tempfile.mkdtemp(prefix="redrive-prove-tmp-")
+                self._folders[run] = tempfile.mkdtemp(prefix=f"run-{run}-", dir=self._place)
         return self._folders[run]
 
     @contextmanager
