@@ -220,7 +220,7 @@ class _Maker:
         """Whether the handler's code names a source of randomness."""
         subject = self._subject
         files = own_files(subject.file) if isinstance(subject, NamedSubject) else ()
-        return any(_RANDOM.search(file.read_text("utf-8", "replace")) for file in files)
+        return any(_RANDOM.search(file.read_text("utf-8", "replace")) for file in files if file.is_file())
 
     def draw_anew(self) -> None:
         """Take the next seed from now on."""
