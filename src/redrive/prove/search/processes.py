@@ -6,8 +6,8 @@
                 part of those that waited then, ahead of the parent, and says of each which moments it has come to, and
                 whether it knew them
 
-A short search has ended before there are any children. Histories that begin alike follow each other, so each child has
-those that follow each other: more of its answers are known to itself.
+There are children once the histories with the most faults begin, or earlier where each history takes long. A short
+search has none.
 
 A child that is ahead does not know yet what others will have come to before. So the parent compares: where the child
 has gone on from a moment that was known by then, or the other way round, the child plays that history again, with what
@@ -22,14 +22,17 @@ import os
 import signal
 import sys
 import threading
-from collections import deque
+import time
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Protocol, cast
 
+from redrive.core.clock import Instant
 from redrive.core.errors import Bug
+from redrive.prove.play.faults import LETS_IN
 from redrive.prove.process.threads import Unordered
 from redrive.prove.search.order import Key, Played, Progress, Searched, Visit, is_visited, searched_by
 from redrive.prove.search.search import Search
@@ -39,10 +42,10 @@ AHEAD_MAX = 5_000
 """How many histories a child plays before the parent has taken them up. The parent takes up all that follow from one
 history of a child before those of the next child: with 24, one of two children waited most of the time."""
 
-ALONE_MAX = 128
-"""How many histories the parent plays before there are children: they know what was answered until then, and a search
-that is as short as this takes a quarter of a second."""
-
+SHARED_MIN = 256
+"""How many histories wait at least before there are children: fewer are played in the time that children take."""
+ALONE_S_MAX = 3.0
+"""How long the parent plays alone at most, where that many wait. It knows more than any child will."""
 _USUAL_MAX = 8
 _UNKNOWN = -1
 """In place of a child's number: of a history that waited when there were no children."""
@@ -107,13 +110,23 @@ def may_fork() -> bool:
 
 
 def search_in_processes(
-    search: Search, jobs: int, progress: Progress, may_go_on: Callable[[], bool]
+    search: Search, jobs: int, progress: Progress, may_go_on: Callable[[], bool],
+    seconds: Callable[[], float] = time.monotonic,
 ) -> Searched:  # fmt: skip
     """Search in so many processes. Errors: as a search in one process."""
     first = search.begin()
     with ExitStack() as stack:
-        parent = _Parent(search, first, lambda parts: stack.enter_context(_children(search, parts)), jobs)
+        parent = _Parent(search, first, lambda parts: stack.enter_context(_children(search, parts)), jobs, seconds)
         return searched_by(parent.play, _task_of(first), progress, may_go_on, faults_max=search.faults_max)
+
+
+def _alike(stem: Stem) -> tuple[Instant, int]:
+    return stem.moment.saved.now, _work(stem)
+
+
+def _work(stem: Stem) -> int:
+    """How long a history takes, by its last fault: one more run, with new messages, takes about three times."""
+    return 1 if stem.leg.strikes and stem.leg.strikes[-1].fault not in LETS_IN else 3
 
 
 def _task_of(stem: Stem) -> _Task:
@@ -162,14 +175,16 @@ class _Parent:
     """Takes the histories up in their order."""
 
     def __init__(
-        self, search: Search, first: Stem, fork: Callable[[Sequence[Sequence[Stem]]], Sequence[_Child]], jobs: int
+        self, search: Search, first: Stem, fork: Callable[[Sequence[Sequence[Stem]]], Sequence[_Child]], jobs: int,
+        seconds: Callable[[], float],
     ) -> None:  # fmt: skip
         self._search = search
         self._fork = fork
         self._jobs = jobs
+        self._seconds = seconds
+        self._until = seconds() + ALONE_S_MAX
         self._own = deque([first])
         """The histories that wait, while there are no children."""
-        self._played = 0
         self._children: Sequence[_Child] = ()
         self._shared: deque[int] = deque()
         """The children that have those histories which waited when the children began."""
@@ -179,20 +194,30 @@ class _Parent:
         """Take up a history, wherever it is played."""
         if task.child != _UNKNOWN:
             return self.take_up(task.child)
-        if not self._children and self._played >= ALONE_MAX:
+        is_long = task.faults == self._search.faults_max or self._seconds() >= self._until
+        if not self._children and is_long and len(self._own) >= SHARED_MIN:
             self._share()
         if self._children:
             return self.take_up(self._shared.popleft())
-        self._played += 1
         played = self._search.play(self._own.popleft())
         self._own.extend(played.stems)
         return played, list(map(_task_of, played.stems))
 
     def _share(self) -> None:
-        """Give all histories that wait to children: as many to each, in their order."""
+        """Give all histories that wait to children: as much work to each, and those that go on alike to the same one.
+
+        Queues and timers are most alike where time is the same. A child knows the answers that it has asked for itself.
+        """
+        alike: defaultdict[tuple[Instant, int], int] = defaultdict(int)
+        for stem in self._own:
+            alike[_alike(stem)] += _work(stem)
+        loads, of_child = [0] * self._jobs, {}
+        for one, load in sorted(alike.items(), key=lambda pair: -pair[1]):
+            of_child[one] = min(range(self._jobs), key=lambda number: loads[number])
+            loads[of_child[one]] += load
         parts: list[list[Stem]] = [[] for _ in range(self._jobs)]
-        for at, stem in enumerate(self._own):
-            number = at * self._jobs // len(self._own)
+        for stem in self._own:
+            number = of_child[_alike(stem)]
             parts[number].append(stem)
             self._shared.append(number)
         self._children = self._fork(parts)
