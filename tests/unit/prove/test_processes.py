@@ -29,11 +29,11 @@ pytestmark = pytest.mark.skipif(not processes.may_fork(), reason="processes cann
 def early(monkeypatch: pytest.MonkeyPatch) -> None:
     """There are children from the first history on."""
     monkeypatch.setattr(processes, "SHARED_MIN", 1)
-    monkeypatch.setattr(processes, "ALONE_S_MAX", -1.0)
+    monkeypatch.setattr(processes, "ALONE_MS_MAX", -1)
 
 
 def test_children_that_begin_with_the_last_histories_know_what_the_parent_knew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "ALONE_S_MAX", 1_000.0)
+    monkeypatch.setattr(processes, "ALONE_MS_MAX", 1_000_000)
     options = Options(faults=2)
 
     assert told(prove(example("safe"), replace(options, jobs=3))) == told(prove(example("safe"), options))

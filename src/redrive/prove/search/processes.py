@@ -22,7 +22,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -30,7 +29,7 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Protocol, cast
 
-from redrive.core.clock import Instant
+from redrive.core.clock import Instant, monotonic_ms
 from redrive.core.errors import Bug
 from redrive.prove.play.faults import LETS_IN
 from redrive.prove.process.threads import Unordered
@@ -44,7 +43,7 @@ history of a child before those of the next child: with 24, one of two children 
 
 SHARED_MIN = 256
 """How many histories wait at least before there are children: fewer are played in the time that children take."""
-ALONE_S_MAX = 3.0
+ALONE_MS_MAX = 3_000
 """How long the parent plays alone at most, where that many wait. It knows more than any child will."""
 _USUAL_MAX = 8
 _UNKNOWN = -1
@@ -111,12 +110,12 @@ def may_fork() -> bool:
 
 def search_in_processes(
     search: Search, jobs: int, progress: Progress, may_go_on: Callable[[], bool],
-    seconds: Callable[[], float] = time.monotonic,
+    now_ms: Callable[[], float] = monotonic_ms,
 ) -> Searched:  # fmt: skip
     """Search in so many processes. Errors: as a search in one process."""
     first = search.begin()
     with ExitStack() as stack:
-        parent = _Parent(search, first, lambda parts: stack.enter_context(_children(search, parts)), jobs, seconds)
+        parent = _Parent(search, first, lambda parts: stack.enter_context(_children(search, parts)), jobs, now_ms)
         return searched_by(parent.play, _task_of(first), progress, may_go_on, faults_max=search.faults_max)
 
 
@@ -176,13 +175,13 @@ class _Parent:
 
     def __init__(
         self, search: Search, first: Stem, fork: Callable[[Sequence[Sequence[Stem]]], Sequence[_Child]], jobs: int,
-        seconds: Callable[[], float],
+        now_ms: Callable[[], float],
     ) -> None:  # fmt: skip
         self._search = search
         self._fork = fork
         self._jobs = jobs
-        self._seconds = seconds
-        self._until = seconds() + ALONE_S_MAX
+        self._now_ms = now_ms
+        self._until_ms = now_ms() + ALONE_MS_MAX
         self._own = deque([first])
         """The histories that wait, while there are no children."""
         self._children: Sequence[_Child] = ()
@@ -194,7 +193,7 @@ class _Parent:
         """Take up a history, wherever it is played."""
         if task.child != _UNKNOWN:
             return self.take_up(task.child)
-        is_long = task.faults == self._search.faults_max or self._seconds() >= self._until
+        is_long = task.faults == self._search.faults_max or self._now_ms() >= self._until_ms
         if not self._children and is_long and len(self._own) >= SHARED_MIN:
             self._share()
         if self._children:
