@@ -90,10 +90,13 @@ def test_schedule_that_is_triggered_after_the_fault_is_cleared_gets_through(serv
 def test_fault_that_is_added_is_listed_until_it_is_cleared(server: ServerProcess, told: str) -> None:
     fault = server.redrive("fault", "add", "--target", "arn:nobody:*", "--error", "Throttling", "--rate", "0.5")
 
+    (added,) = [one for one in run(server, "fault", "list") if one["target"] == "arn:nobody:*"]
+
     assert "Throttling" in fault
     assert "50% of calls" in server.redrive("fault", "list")
     assert "throttled" in server.redrive("schedules", "list")
-    assert server.redrive("fault", "clear") == "1 cleared\n"
+    assert server.redrive("fault", "clear", added["id"]) == "1 cleared\n"
+    assert added["id"] not in server.redrive("fault", "list")
 
 
 def test_schedule_is_shown_in_its_zone_and_what_it_missed(server: ServerProcess, told: str) -> None:
