@@ -111,3 +111,26 @@ def test_parameters_of_samconfig_hold_for_a_proof_and_those_of_the_command_come_
     assert configured.exit_code == 0, configured.output
     assert "AllowedValues" in given.stderr or "allowed values" in given.stderr.lower()
     assert "has no environment prod" in missing.stderr
+
+
+def test_handler_that_only_reads_is_told_of_tables_by_their_logical_ids(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(
+        "import os\nimport boto3\n"
+        "def handler(event, context):\n"
+        "    boto3.client('dynamodb').scan(TableName=os.environ['TABLE'])\n"
+    )
+    (tmp_path / "template.yaml").write_text(
+        "Transform: AWS::Serverless-2016-10-31\n"
+        "Resources:\n"
+        "  Orders: {Type: AWS::Serverless::SimpleTable}\n"
+        "  Jobs: {Type: AWS::SQS::Queue}\n"
+        "  Read:\n"
+        "    Type: AWS::Serverless::Function\n"
+        "    Properties:\n"
+        "      CodeUri: .\n      Handler: app.handler\n      Runtime: python3.12\n"
+        "      Environment: {Variables: {TABLE: !Ref Orders}}\n"
+        "      Events: {Job: {Type: SQS, Properties: {Queue: !GetAtt Jobs.Arn}}}\n"
+    )
+
+    with pytest.raises(UserError, match=r"dynamodb Scan on Orders at app.py:4"):
+        prove(None, Options(template=tmp_path / "template.yaml"))

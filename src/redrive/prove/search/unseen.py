@@ -8,6 +8,7 @@ from redrive.prove.calls.calls import Call
 from redrive.prove.play.events import Called, Ended, Event
 from redrive.prove.play.performance import Performance
 from redrive.prove.process.caught import Caught
+from redrive.prove.search.baseline import lasting
 from redrive.prove.search.reasons import ChangesNothing, import_advice
 
 CALLS_TOLD_MAX = 8
@@ -27,8 +28,9 @@ def changes_nothing(performance: Performance, play: Callable[[Performance], Sequ
         *_listed("It caught these exceptions itself", caught.told, CAUGHT_TOLD_MAX) * bool(caught.told),
         f"It returned {answers[-1] if answers else 'nothing'}",
     ]
+    told = lasting("\n".join(lines))
     return ChangesNothing(
-        "The handler changes nothing that can be seen, so nothing can be lost or repeated.\n" + "\n".join(lines),
+        f"The handler changes nothing that can be seen, so nothing can be lost or repeated.\n{told}",
         next_step=import_advice(performance, " ".join(caught.told))
         or _next_step([one.call for one in calls], has_caught=bool(caught.told)), exit_code=2,
     )  # fmt: skip
