@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from redrive.core.clock import Clock
 from redrive.core.entropy import Entropy
-from redrive.store.api import NO_PARAMS, StartAnew, Step, answer_of
+from redrive.store.api import NO_PARAMS, StartAnew, Step
 from redrive.store.connection import SqliteDatabase
 from redrive.store.database import Params, Row
 from redrive.store.observed import GroupedTimers, NoAttempts, NoRuns, ObservedResources
@@ -229,10 +229,8 @@ class ContentStore(SqliteStore):
         written = database.written
         try:
             answer = step(tx)
-        except BaseException as error:
+        except BaseException:
             self._undo_alone(has_written=database.written != written)
-            if isinstance(error, Exception):
-                answer_of(error)
             raise
         database.run("COMMIT", NO_PARAMS)
         self.announce(frozenset(tx.topics))

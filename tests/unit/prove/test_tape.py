@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import traceback
+
 import pytest
 
+from redrive.core.errors import ServiceError
 from redrive.prove.play.faults import Fault, Leg, Strike
 from redrive.prove.play.performance import Performance
 from redrive.prove.play.transport import Short
 from redrive.prove.process.clients import remembered_clients
+from redrive.prove.stage.question import Question
 from redrive.prove.stage.tables import Improvised
-from redrive.prove.stage.tape import Beginning, Strayed
+from redrive.prove.stage.tape import Answered, Beginning, Strayed
 from redrive.prove.stage.trigger import SAMPLE_EVENT, bodies_of, usual_trigger
 from tests.unit.prove.conftest import example
 
@@ -64,3 +68,17 @@ def test_tape_of_another_leg_is_no_help(performance: Performance) -> None:
 
         with pytest.raises(Strayed):
             performance.play(Leg(), Beginning(tape.answers, tape.marks[0, True]))
+
+
+def test_refusal_that_is_given_again_keeps_no_frames_of_earlier_times() -> None:
+    def refuse() -> None:
+        raise ServiceError("ReceiptHandleIsInvalid", "no such receipt", http_status=400)
+
+    answered = Answered.of(Question(("hold again",)), refuse)
+    depths = []
+    for _ in range(3):
+        with pytest.raises(ServiceError) as raised:
+            answered.given()
+        depths.append(len(list(traceback.walk_tb(raised.value.__traceback__))))
+
+    assert depths == [2, 2, 2]

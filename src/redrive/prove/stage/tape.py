@@ -49,12 +49,12 @@ class Answered(Generic[T_co]):
         try:
             return cls(question, ask())
         except ServiceError as error:
-            return cls(question, error)
+            return cls(question, error.with_traceback(None))
 
     def given(self) -> T_co:
-        """The answer. Errors: ServiceError if the engine refused."""
+        """The answer. Errors: ServiceError if the engine refused, without the frames of where it was given before."""
         if isinstance(self.answer, ServiceError):
-            raise self.answer
+            raise self.answer.with_traceback(None)
         return self.answer
 
 
