@@ -75,7 +75,7 @@ class Plan:
 
     def written(self, resource: Planned, *path: str | int) -> Node:
         """What the configuration has for an argument; None if it has nothing."""
-        return _inside(dict(resource.expressions), path)
+        return inside(dict(resource.expressions), path)
 
     def named(self, module: str, reference: str) -> list[Reference]:
         """The resources behind a reference as it stands in the source of a module."""
@@ -137,7 +137,8 @@ class Plan:
                     pass
 
 
-def _inside(node: Node, path: Sequence[str | int]) -> Node:
+def inside(node: Node, path: Sequence[str | int]) -> Node:
+    """The node at the end of a path of names and indexes; None if there is none."""
     for step in path:
         match node, step:
             case dict(), str():

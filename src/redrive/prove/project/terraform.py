@@ -14,7 +14,7 @@ from redrive.languages.template import Node
 from redrive.prove.guess.variables import guessed_value
 from redrive.prove.project.hcl import Sources, number_in, variables_in
 from redrive.prove.project.nodes import properties_of
-from redrive.prove.project.plans import Plan, Planned, Reference
+from redrive.prove.project.plans import Plan, Planned, Reference, inside
 from redrive.prove.project.resources import ATTRIBUTES, SCHEDULER_ROLE, TRANSLATED, Arguments, scheduler_role
 
 _WORDS = re.compile(r"[^A-Za-z0-9]+")
@@ -99,15 +99,7 @@ class _Translation:
 
     def _value(self, resource: Planned, *path: str | int) -> Node:
         """The value of an argument, or what it refers to; None if it has neither."""
-        node: Node = dict(resource.values)
-        for step in path:
-            match node, step:
-                case dict(), str():
-                    node = node.get(step)
-                case list(), int():
-                    node = node[step] if step < len(node) else None
-                case _:
-                    node = None
+        node = inside(dict(resource.values), path)
         found = self._plan.references(resource, *path)
         if node is None:
             return self._referred(found[0], resource) if found else None
