@@ -76,7 +76,7 @@ TRIGGERS = (
 @click.option("--stable-results", is_flag=True, help="Have repeated deliveries return what the first one returned.")
 @click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop the search after so many seconds.")
 @click.option("--pass-at", type=click.IntRange(0, 6), metavar="FAULTS", help="Pass if so many faults were complete.")
-@click.option("--jobs", type=click.IntRange(1, 64), help="How many processes search.  [default: one per processor]")
+@click.option("--jobs", type=click.IntRange(1, 64), help="How many search.  [default: one per processor, up to 8]")
 @click.option("--seed", default=0, show_default=True, help="What ids and the handler's randomness follow from.")
 @click.option("--export", type=click.Path(path_type=Path), help="Write a counterexample as a pytest file.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to print the result.")
